@@ -362,11 +362,7 @@ def _converted(name: str, value: Any, rule: _Rule) -> Any:
     if rule.nested is not None:
         value = _with_structs(name, rule.nested, rule.container, value)
     ordered = sorted(value) if isinstance(value, set | frozenset) else value
-    return msgspec.convert({"value": ordered}, rule.holder, dec_hook=_file).value
-
-
-def _file(kind: type, value: Any) -> Any:  # the type that msgspec does not know
-    return file_of(value)
+    return msgspec.convert({"value": ordered}, rule.holder, dec_hook=lambda _, file: file_of(file)).value
 
 
 def _with_structs(name: str, kind: type[CheckedStruct], container: type | None, value: Any) -> Any:

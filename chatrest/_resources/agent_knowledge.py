@@ -214,10 +214,7 @@ class KnowledgeOperations(Collection):
         return self._walk(LIST_DISCOVERED_URLS, query, cursor, parentUniqueId=parent_unique_id)
 
     async def process_discovered_urls(self, parent_unique_id: str, exclude: Sequence[str] = ()) -> UrlBatch:
-        """Index all addresses but `exclude`, and return the batch.
-
-        Sent once: `OutcomeUnknownError` if no reply came.
-        """
+        """Index all but `exclude`; return the batch. Sent once: `OutcomeUnknownError` if no reply came."""
         body = UrlsToLeaveOut(exclude=exclude)
         return await self._call(PROCESS_DISCOVERED_URLS, body, parentUniqueId=parent_unique_id)
 

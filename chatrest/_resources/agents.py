@@ -237,10 +237,7 @@ class Agents(KnowledgeOperations):
         return self._walk(LIST_TOOL_INTEGRATIONS, query, cursor, uid=uid)
 
     async def add_tools(self, uid: str, tools: Sequence[str]) -> Agent:
-        """Give an agent integrations by their slugs, and return the agent.
-
-        `ConflictError` if the agent has one of them already.
-        """
+        """Give an agent integrations by their slugs, and return it; `ConflictError` if it has one already."""
         return await self._call(ADD_TOOLS, AgentTools(tools=tools), uid=uid)
 
     async def remove_tools(self, uid: str, tools: Sequence[str]) -> Agent:
@@ -353,15 +350,13 @@ class Agents(KnowledgeOperations):
 
     async def add_frontend_actions(self, uid: str, frontend_actions: Sequence[str]) -> Agent:
         """Give an agent frontend actions by the names of their functions, and return the agent."""
-        return await self._call(
-            ADD_FRONTEND_ACTIONS, AgentFrontendActions(frontend_actions=frontend_actions), uid=uid
-        )
+        body = AgentFrontendActions(frontend_actions=frontend_actions)
+        return await self._call(ADD_FRONTEND_ACTIONS, body, uid=uid)
 
     async def remove_frontend_actions(self, uid: str, frontend_actions: Sequence[str]) -> Agent:
         """Take frontend actions from an agent, and return it; `NotFoundError` if there is none."""
-        return await self._call(
-            REMOVE_FRONTEND_ACTIONS, AgentFrontendActions(frontend_actions=frontend_actions), uid=uid
-        )
+        body = AgentFrontendActions(frontend_actions=frontend_actions)
+        return await self._call(REMOVE_FRONTEND_ACTIONS, body, uid=uid)
 
     def list_mcp_servers(
         self, query: ToolQuery | None = None, *, cursor: WalkStart = None

@@ -10,7 +10,7 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -206,7 +206,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         call = structs.replace(call, query=plan.values)
     facts, name = plan.facts, endpoint.name
     source = WalkSource(
-        fetch=partial(_fetch, send, call),
+        fetch=lambda position: send(structs.replace(call, position=position)),
         facts=facts,
         name=name,
         largest=send.page_sizes[send.app_id, name, facts.size_name, facts.size],
@@ -274,7 +274,3 @@ def _filter_check(
         return None
     is_quiet = type(send) is AsRows and send.leaves_out
     return FilterCheck(call.endpoint.name, expectation, send.check_acting_user, is_quiet)
-
-
-def _fetch(send: Send, call: Call[Listing[Any]], position: Pairs) -> Awaitable[Listing[Any]]:
-    return send(structs.replace(call, position=position))

@@ -79,8 +79,8 @@ class Conversations(Collection):
     """The conversations of users: `session.conversations`.
 
     All but the lists are about the acting user's view of a conversation: `RequestInvalidError` without an
-    acting user, `NotFoundError` if there is no such user, group or conversation. `BadRequestError` at the
-    limit of pins.
+    acting user, `NotFoundError` if there is no such user, group or conversation. To pin, or to unpin, is a
+    `BadRequestError` at the limit of pins, and a `PermissionDeniedError` if the app pinned the conversation.
     """
 
     def list(
@@ -126,9 +126,8 @@ class Conversations(Collection):
 
     async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
         """Replace the acting user's tags of the conversation with a user, and return it; `[]` for none."""
-        return await self._call(
-            UPDATE_USER, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, uid=uid
-        )
+        body = ConversationChanges(tags=tags)
+        return await self._call(UPDATE_USER, body, on_behalf_of=on_behalf_of, uid=uid)
 
     async def reset_user(
         self,
@@ -171,17 +170,11 @@ class Conversations(Collection):
         return await self._call(UNREAD_USER, _mark_body(message_id), on_behalf_of=on_behalf_of, uid=uid)
 
     async def pin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Pin the acting user's conversation with a user, and return it.
-
-        `PermissionDeniedError` if the app pinned it.
-        """
+        """Pin the acting user's conversation with a user, and return it."""
         return await self._call(PIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def unpin_user(self, uid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Unpin the acting user's conversation with a user, and return it.
-
-        `PermissionDeniedError` if the app pinned it.
-        """
+        """Unpin the acting user's conversation with a user, and return it."""
         return await self._call(UNPIN_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def get_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
@@ -190,9 +183,8 @@ class Conversations(Collection):
 
     async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
         """Replace the acting user's tags of the conversation with a group, and return it; `[]` for none."""
-        return await self._call(
-            UPDATE_GROUP, ConversationChanges(tags=tags), on_behalf_of=on_behalf_of, guid=guid
-        )
+        body = ConversationChanges(tags=tags)
+        return await self._call(UPDATE_GROUP, body, on_behalf_of=on_behalf_of, guid=guid)
 
     async def reset_group(
         self, guid: str, *, preserve_order: bool | None = None, on_behalf_of: str | None = None
@@ -220,17 +212,11 @@ class Conversations(Collection):
         return await self._call(UNREAD_GROUP, _mark_body(message_id), on_behalf_of=on_behalf_of, guid=guid)
 
     async def pin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Pin the acting user's conversation with a group, and return it.
-
-        `PermissionDeniedError` if the app pinned it.
-        """
+        """Pin the acting user's conversation with a group, and return it."""
         return await self._call(PIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def unpin_group(self, guid: str, *, on_behalf_of: str | None = None) -> Conversation:
-        """Unpin the acting user's conversation with a group, and return it.
-
-        `PermissionDeniedError` if the app pinned it.
-        """
+        """Unpin the acting user's conversation with a group, and return it."""
         return await self._call(UNPIN_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
 

@@ -46,29 +46,17 @@ class DataImport(Collection):
     """
 
     async def import_users(self, users: UserImports) -> Outcomes[UserOutcome]:
-        """Import 1 to 50 users, and return an outcome per uid.
-
-        Sent once: `OutcomeUnknownError` if no reply came.
-        """
+        """Import 1 to 50 users: outcomes by uid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_USERS, UserEntries(users=users))
 
     async def import_groups(self, groups: GroupImports) -> Outcomes[GroupOutcome]:
-        """Import 1 to 50 groups, and return an outcome per guid.
-
-        Sent once: `OutcomeUnknownError` if no reply came.
-        """
+        """Import 1 to 50 groups: outcomes by guid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_GROUPS, GroupEntries(groups=groups))
 
     async def import_members(self, members: MemberImports) -> Outcomes[MemberOutcome]:
-        """Import 1 to 50 members, and return an outcome for each.
-
-        Sent once: `OutcomeUnknownError` if no reply came.
-        """
+        """Import 1 to 50 members: outcomes by uid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_MEMBERS, MemberEntries(members=members))
 
     async def import_messages(self, messages: MessageImports) -> Outcomes[MessageOutcome]:
-        """Import 1 to 50 messages, and return an outcome per muid.
-
-        Sent once: `OutcomeUnknownError` if no reply came.
-        """
+        """Import 1 to 50 messages: outcomes by muid. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(IMPORT_MESSAGES, MessageEntries(messages=messages))

@@ -178,9 +178,8 @@ class Moderation(Collection):
         self, message_id: str, status: BlockStatus, *, reviewed: bool = True
     ) -> Ack:
         """Approve or reject a blocked message; some services require `reviewed`."""
-        return await self._call(
-            REVIEW_BLOCKED_MESSAGE, BlockReview(status=status, reviewed=reviewed), id=message_id
-        )
+        body = BlockReview(status=status, reviewed=reviewed)
+        return await self._call(REVIEW_BLOCKED_MESSAGE, body, id=message_id)
 
     def list_messages(
         self, query: ModerationQuery | None = None, *, cursor: WalkStart = None

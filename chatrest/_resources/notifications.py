@@ -242,9 +242,8 @@ class Notifications(Collection):
 
     async def update_timezone(self, uid: str, timezone: str) -> Timezone:
         """Set the time zone of a user, an IANA name such as Europe/Berlin, and return it."""
-        return await self._call(
-            UPDATE_TIMEZONE, TimezoneChanges(timezone=timezone), query=UserFilter(uid=uid)
-        )
+        body = TimezoneChanges(timezone=timezone)
+        return await self._call(UPDATE_TIMEZONE, body, query=UserFilter(uid=uid))
 
     async def get_contact_details(self, *, on_behalf_of: str | None = None) -> ContactDetails:
         """The acting user's e-mail address and phone number. Needs an acting user."""

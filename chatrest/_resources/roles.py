@@ -20,14 +20,9 @@ from ..errors import ReplyUnreadableError
 from .collection import Collection, WalkStart, crud_endpoints
 
 ROLES: Final = crud_endpoints(
-    "roles.{}",
-    "/roles",
-    "role",
-    Role,
-    NewRole,
-    RoleChanges,
+    "roles.{}", "/roles", "role", Role, NewRole, RoleChanges,
     list_options={"query": PageQuery, "paging": BY_PAGE},
-)
+)  # fmt: skip
 
 
 @final
@@ -129,9 +124,8 @@ class Rbac(Collection):
 
         Permissions that are not named stay as they are. `outcomes.check()` raises if one failed.
         """
-        return await self._call(
-            RBAC_SET_SCOPE, NewPermissions(permissions=permissions), guid=guid, scope=scope
-        )
+        body = NewPermissions(permissions=permissions)
+        return await self._call(RBAC_SET_SCOPE, body, guid=guid, scope=scope)
 
     async def unset_scope(self, guid: str, scope: str, permission: str) -> PermissionMap:
         """Reset a permission of a scope to its default, and return those that are still set."""
@@ -161,9 +155,8 @@ class RestrictedFeatures(Collection):
 
     async def restrict(self, role: str, features_to_restrict: Sequence[str]) -> Outcomes[ItemAck]:
         """Switch features off; the outcome of each by its key: `outcomes.check()` raises if one failed."""
-        return await self._call(
-            RESTRICTED_FEATURES_RESTRICT, Restriction(features_to_restrict=features_to_restrict), role=role
-        )
+        body = Restriction(features_to_restrict=features_to_restrict)
+        return await self._call(RESTRICTED_FEATURES_RESTRICT, body, role=role)
 
     async def allow(
         self, role: str, features_to_allow: Sequence[str] | None = None, *, allow_all: bool | None = None

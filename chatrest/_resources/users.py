@@ -12,12 +12,7 @@ from .._core.requests.arguments import hides_arguments
 from .._core.requests.dialects import BY_PAGE
 from .._core.requests.endpoint import Endpoint
 from .._models.outcomes import ItemAck
-from .._models.users import (
-    AuthToken,
-    DeactivatedUsers,
-    ReactivatedUsers,
-    User,
-)
+from .._models.users import AuthToken, DeactivatedUsers, ReactivatedUsers, User
 from .._parameters.checked import PageQuery
 from .._parameters.users import (
     BlockedUids,

@@ -44,10 +44,7 @@ class Webhooks(Collection):
         return await self._call(WEBHOOKS.get, headers=version, appId=app_id, webhookId=webhook_id)
 
     async def create(self, app_id: str, webhook: NewWebhook, *, x_webhook_version: Version = 2) -> Webhook:
-        """Create a webhook without triggers, and return it.
-
-        Sent once: `OutcomeUnknownError` if no reply came.
-        """
+        """Create a webhook without triggers; return it. Sent once: `OutcomeUnknownError` if no reply came."""
         return await self._call(WEBHOOKS.create, webhook, headers=_version(x_webhook_version), appId=app_id)
 
     async def update(
