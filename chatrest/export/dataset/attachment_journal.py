@@ -221,6 +221,5 @@ class AttachmentJournal(JournalFile):
             return self._db.execute(sql, values)
 
     def _portions(self, rows: sqlite3.Cursor) -> Iterator[Any]:
-        """Yield the rows of a query; some of them are in memory at a time."""
         while portion := self._fetched(rows, _BATCH):
             yield from portion

@@ -265,17 +265,14 @@ class TableLists:
         return True
 
     async def _write(self, table: Table, parent: str, new: IO[bytes] | None) -> list[str]:
-        """Write the records of a list, each key once, and return the keys; without `new` write nothing.
-
-        A record without a key is always written.
-        """
+        """Write the records of a list, each key once, and return the keys; without `new` write nothing."""
         own, keys = _LISTS[table], dict[str, None]()
         async for page in own.walk(self._rows, parent).pages():
             records = []
             for row in page.items:
                 raw = row.raw
                 key = record_members(raw).get(own.key)
-                if not key or str(key) not in keys:
+                if not key or str(key) not in keys:  # one without a key is always written
                     records.append(with_member(raw, own.member, parent) if own.member else raw)
                 if key:
                     keys[str(key)] = None

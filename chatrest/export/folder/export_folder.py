@@ -318,9 +318,7 @@ class ExportFolder:
                 raise OSError(f"{self.folder}: {error}") from error
 
     def _check_sealed(self) -> None:
-        """Raise OSError where a file is not sealed, or not on disk any more, or not all of it: nothing may
-        call the export complete then.
-        """
+        """Raise OSError where a file is not sealed or not all on disk: no export is complete then."""
         if left := self.journal.files("open", "sealing"):
             raise OSError(errno.EIO, "it could not be sealed: run it again", str(self.folder / left[0].name))
         for file in self.journal.files("sealed"):

@@ -88,10 +88,9 @@ time checkedAt
 }
 
 
-Text: TypeAlias = str | None
 Time: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LATEST)] | None
 _TYPES: Final[dict[ColumnKind, Any]] = {
-    "text": Text,
+    "text": str | None,
     "time": Time,
     "list": list[str] | None,
     "json": msgspec.Raw,

@@ -137,15 +137,11 @@ def _call(entities: Any) -> Any:
 
 
 def _decoded(value: Any) -> Any:
-    """Return the value of JSON bytes; any other value as it is.
-
-    Bytes that are no UTF-8, and numbers out of range, are refused by the fast decoder.
-    """
     if not isinstance(value, msgspec.Raw):
         return value
     try:
         return msgspec.json.decode(value)
-    except REFUSED:
+    except REFUSED:  # bytes that are no UTF-8, or a number out of range
         return clean(read_record(bytes(value)))
 
 

@@ -92,8 +92,7 @@ class WorkingFolder:
         """Note that the copy is a version, which readers see."""
         is_finished = version.about.get("finished") is not None  # else the run continues in the copy
         generation = str(version.about.get("generation", "")) if is_finished else ""
-        state = _State(self._state.address, self._state.owner, version.digest, "", generation)
-        self._write(state)
+        self._write(_State(self._state.address, self._state.owner, version.digest, "", generation))
 
     def mark_incomplete(self) -> None:
         """Note in the copy that data files may be in the store only, before the first is."""

@@ -92,10 +92,7 @@ def stem_of(store: ExportStore, name: str) -> str | None:
 
 
 def _remove_file(store: ExportStore, finding: Difference) -> None:
-    """Forget a file that is not there, set a damaged one aside, or unlink what was replaced.
-
-    The ids of a damaged file are missing then, and a table is read again with the next run.
-    """
+    """Forget a file that is not there, set a damaged one aside, or unlink what was replaced."""
     path = store.folder / finding.name
     if finding.kind == "damaged" and finding.file is not None:
         set_aside(store.disk, store.folder, path_of(store.folder, finding.file))

@@ -242,9 +242,7 @@ class ExportStore:
             self.journal.add_blocks(segment.file.number, blocks)
 
     def _new_stem(self, stem: str) -> str:
-        """Return the name of a new file, without its suffix: files sort as they were made, and no other file
-        ever has it.
-        """
+        """Return a name that no other file ever has, without its suffix; they sort as files were made."""
         self._count += 1
         return f"{stem}-{self._count:05d}-{self._token}"
 
@@ -281,7 +279,6 @@ class ExportStore:
             self.seal(stem, [file for file in files if file.state == "sealed"], changes)
 
     def _files_with(self, ids: IdSet) -> list[StoreFile]:
-        """Return the files that hold any of these ids."""
         files = self.journal.files("open", "sealed") if ids else ()
         return [
             file for file in files
@@ -432,14 +429,11 @@ class ExportStore:
     # ── what a file is made of ──
 
     def _check_inputs(self, job: _Job) -> None:
-        """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound.
-
-        One that is fetched is checked then.
-        """
+        """Raise `ChatRestError` where a file is not as it was sealed: rewritten it would look sound."""
         for file in job.inputs:
             path = path_of(self.folder, file)
             if file.sha256 is None or (file.name in self._remote_names and not path.exists()):
-                continue
+                continue  # one that is fetched is checked then
             if file_sha256(path) != file.sha256:
                 raise ChatRestError(
                     f"{path} is not as it was written: move it out of the folder, keep it, and export again: "
