@@ -18,7 +18,7 @@ from chatrest.emulator.service.administering import COLLECTIONS
 from chatrest.emulator.store import Store
 from tests.cases import loop_over
 
-from .conftest import KEYS, Answer, Asker, asker
+from ..conftest import KEYS, Answer, Asker, asker
 
 OWN: Final = [name for name in OPERATIONS if name.partition(".")[0] not in COLLECTIONS]
 """The operations that are not read from the table: of users, groups, messages and conversations."""
