@@ -14,7 +14,7 @@ from .._secrets import description, shown
 from ..errors import RequestInvalidError
 from ..times import is_relative
 from .checked import Body, Bool, Json, Stamp, Text, Uid, struct_of
-from .fields import AnyText, MappingOr, ReceiverType, Tags, Url
+from .fields import AnyText, ReceiverType, StructOrMapping, Tags, Url
 from .messages import SentCategory
 from .users import GroupType
 
@@ -44,10 +44,10 @@ class UserImport(Body):
 
 
 UserDetails: TypeAlias = Annotated[
-    MappingOr[UserImport], Meta(description="a UserImport, or its JSON object")
+    StructOrMapping[UserImport], Meta(description="a UserImport, or its JSON object")
 ]
 if TYPE_CHECKING:
-    UsersDetails: TypeAlias = Mapping[str, MappingOr[UserImport]]
+    UsersDetails: TypeAlias = Mapping[str, StructOrMapping[UserImport]]
 else:
     UsersDetails: TypeAlias = Annotated[
         dict[str, UserImport], Meta(description="a mapping of uids to UserImport, or to its JSON object")
@@ -73,7 +73,7 @@ class GroupImport(Body):
 
 
 GroupDetails: TypeAlias = Annotated[
-    MappingOr[GroupImport], Meta(description="a GroupImport, or its JSON object")
+    StructOrMapping[GroupImport], Meta(description="a GroupImport, or its JSON object")
 ]
 
 
@@ -128,7 +128,7 @@ class MessageImport(Body):
 
 
 if TYPE_CHECKING:  # the type of arguments: a body makes a mapping by key of them
-    _Imports: TypeAlias = Iterable[B] | Mapping[str, MappingOr[B]]
+    _Imports: TypeAlias = Iterable[B] | Mapping[str, StructOrMapping[B]]
 else:
 
     class _Imports:

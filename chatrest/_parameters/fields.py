@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:  # the types of arguments: a checked struct makes tuples of lists, and structs of mappings
     ListOf: TypeAlias = Sequence[T]
-    MappingOr: TypeAlias = T | Mapping[str, Any]
+    StructOrMapping: TypeAlias = T | Mapping[str, Any]
 else:
 
     class ListOf:
@@ -18,8 +18,8 @@ else:
         def __class_getitem__(cls, kind: Any) -> Any:
             return tuple[kind, ...]
 
-    class MappingOr:
-        """`MappingOr[T]`: a struct, or a mapping with its members."""
+    class StructOrMapping:
+        """`StructOrMapping[T]`: a struct, or a mapping with its members."""
 
         def __class_getitem__(cls, kind: Any) -> Any:
             return kind

@@ -36,7 +36,7 @@ from .checked import (
     Uids,
     struct_type,
 )
-from .fields import MappingOr, MessageTags, ReceiverType, Switch, Tags, Url, words_of
+from .fields import MessageTags, ReceiverType, StructOrMapping, Switch, Tags, Url, words_of
 
 # ── messages to send ──
 
@@ -100,7 +100,8 @@ class InteractionGoal(Body):
 
 
 Receivers: TypeAlias = Annotated[
-    MappingOr[MultipleReceivers], Meta(description="MultipleReceivers, or a mapping with uids, guids or both")
+    StructOrMapping[MultipleReceivers],
+    Meta(description="MultipleReceivers, or a mapping with uids, guids or both"),
 ]
 
 

@@ -19,7 +19,7 @@ from .checked import (
     Uid,
     struct_type,
 )
-from .fields import Integer, ListOf, MappingOr, ReceiverType, Tags
+from .fields import Integer, ListOf, ReceiverType, StructOrMapping, Tags
 from .files import Upload
 
 _FilterOperator: TypeAlias = Annotated[
@@ -73,10 +73,11 @@ class RuleCondition(CheckedStruct):
 
 
 _Filters: TypeAlias = Annotated[
-    ListOf[MappingOr[RuleFilter]], Meta(description="a list of RuleFilter, or of mappings with its members")
+    ListOf[StructOrMapping[RuleFilter]],
+    Meta(description="a list of RuleFilter, or of mappings with its members"),
 ]
 _Conditions: TypeAlias = Annotated[
-    ListOf[MappingOr[RuleCondition]],
+    ListOf[StructOrMapping[RuleCondition]],
     Meta(description="a list of RuleCondition, or of mappings with its members"),
 ]
 

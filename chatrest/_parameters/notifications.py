@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field
 
 from .checked import Body, Bool, CheckedStruct, Filter, Json, Millis, Text, Uid, struct_type
-from .fields import AnyText, ListOf, MappingOr, Natural
+from .fields import AnyText, ListOf, Natural, StructOrMapping
 
 _Trigger: TypeAlias = Literal[
         "after_message", "message_deleted", "message_edited", "message_reaction_added", "initiated",
@@ -45,7 +45,8 @@ class MutePreferences(CheckedStruct):
 
 
 _Mute: TypeAlias = Annotated[
-    MappingOr[MutePreferences], Meta(description="a MutePreferences, or a mapping with dnd and schedule")
+    StructOrMapping[MutePreferences],
+    Meta(description="a MutePreferences, or a mapping with dnd and schedule"),
 ]
 
 
@@ -79,11 +80,11 @@ class ConversationToMute(ConversationToUnmute):
 
 
 _ToMute: TypeAlias = Annotated[
-    ListOf[MappingOr[ConversationToMute]],
+    ListOf[StructOrMapping[ConversationToMute]],
     Meta(description="a list of ConversationToMute, or of mappings with its members"),
 ]
 _ToUnmute: TypeAlias = Annotated[
-    ListOf[MappingOr[ConversationToUnmute]],
+    ListOf[StructOrMapping[ConversationToUnmute]],
     Meta(description="a list of ConversationToUnmute, or of mappings with its members"),
 ]
 

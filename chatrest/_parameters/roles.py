@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from .checked import Body, Bool, Json, Texts, struct_type
-from .fields import Description, ListOf, MappingOr, ShortText
+from .fields import Description, ListOf, ShortText, StructOrMapping
 
 Reach: TypeAlias = Literal["all", "friendsOnly"]
 
@@ -21,7 +21,7 @@ class NewRoleSettings(Body, forbid_unknown_fields=True):
 
 
 Settings: TypeAlias = Annotated[
-    MappingOr[NewRoleSettings],
+    StructOrMapping[NewRoleSettings],
     Meta(description="a NewRoleSettings, or a mapping with listUsers and sendMessagesTo"),
 ]
 

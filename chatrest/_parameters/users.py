@@ -23,7 +23,7 @@ from .checked import (
     Uids,
     struct_type,
 )
-from .fields import AnyText, Description, ListOf, MappingOr, Natural, NewId, ShortText, Tags, Url
+from .fields import AnyText, Description, ListOf, Natural, NewId, ShortText, StructOrMapping, Tags, Url
 
 Presences: TypeAlias = Annotated[
     Presence | Annotated[ListOf[Presence], Meta(min_length=1)],
@@ -153,7 +153,7 @@ ListedType: TypeAlias = Annotated[
     Meta(description="'public', 'private', 'protected' or 'password' (which of the last two: by service)"),
 ]
 FirstMembers: TypeAlias = Annotated[
-    MappingOr[NewMembers],
+    StructOrMapping[NewMembers],
     Meta(description="a NewMembers, or a mapping with admins, moderators, participants, usersToBan"),
 ]
 if TYPE_CHECKING:
