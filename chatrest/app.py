@@ -1,8 +1,8 @@
 """The address and the key of an app, by argument or from the environment, and the headers of its deployment.
 
 An address is https, so that a key is never sent in plain text. Exceptions are loopback, where an emulator or
-a test server listens, and an app that allows http, as for an emulator in another container. An error names
-the wrong argument, its value and what is expected; of a text that may be a key only the length.
+a test server listens, and an app that allows http, as for an emulator in another container. Of
+a text that may be a key an error shows only the length.
 """
 
 import os

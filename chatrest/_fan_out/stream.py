@@ -37,7 +37,7 @@ class _Client(Protocol):
 
 
 class _Session(Protocol):
-    """A view of a client, with only what a fan-out needs: the views import this file."""
+    """A view of a client, which imports this file."""
 
     @property
     def _client(self) -> _Client: ...
@@ -156,16 +156,13 @@ class FanOut(Generic[T, R]):
         self._context: Context | None = None
         self._is_awaited = False
         self._is_read = False
-        """True after the end of the input."""
         self._is_stopped = False
-        """True if no further item may begin."""
         self._is_past_deadline = False
         """True after the deadline: workers that end now have no outcome."""
         self._are_workers_cancelled = self._is_closed = False
         self._error: BaseException | None = None
         """The error to raise after the last outcome."""
         self._last_error: BaseException | None = None
-        """The last error of a worker."""
 
     def __repr__(self) -> str:
         counts = self.counts
@@ -250,7 +247,6 @@ class FanOut(Generic[T, R]):
             self._outcome_event.set()
 
     async def _close(self, source: object) -> None:
-        """Close the input if it is a generator."""
         try:
             if isinstance(source, GeneratorType):
                 source.close()
@@ -263,7 +259,6 @@ class FanOut(Generic[T, R]):
                 self._error = error
 
     async def _may_begin(self) -> bool:
-        """Wait until there is room for an item; return False if no further item may begin."""
         while not (self._has_room or self._is_stopped):
             self._room_event.clear()
             await self._room_event.wait()
@@ -336,7 +331,6 @@ class FanOut(Generic[T, R]):
         self._are_workers_cancelled = True
 
     async def _expire(self, seconds: float) -> None:
-        """Wait for the deadline, then cancel the workers that have not ended."""
         await self._sleep(seconds)
         for task in [task for task in self._running if task.done()]:  # whose callback has not run yet
             task.remove_done_callback(self._note_end)
@@ -361,7 +355,6 @@ class FanOut(Generic[T, R]):
 
     @property
     def _is_over(self) -> bool:
-        """True after the last outcome."""
         return self._is_past_deadline or (self._is_read and not self._running)
 
     def _end_error(self) -> BaseException:

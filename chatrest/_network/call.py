@@ -109,13 +109,11 @@ class ActiveCall(Generic[R]):
 
     # Attributes of the class: a call that needs no waiting and no listener sets few of its own.
     number: int = 0
-    """The number of attempts so far."""
     stage: DeadlineReason = "place"
     """What the call is waiting for, should its deadline pass."""
     sent: bool = False
     """True if the last exchange failed and may have sent something."""
     reply: Reply | None = None
-    """The reply of the current or last attempt."""
     # Durations of all attempts together, in seconds.
     paced: float = 0.0
     queued: float = 0.0

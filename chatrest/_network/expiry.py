@@ -48,10 +48,8 @@ class ExpiryTimer:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.exchanges: dict[asyncio.Task[Any] | None, Exchange] = {}
-        """Those under way, by their task."""
         self._handle: asyncio.TimerHandle | None = None
         self._first = inf
-        """The earliest end, for which the timer was set."""
         self._goes_off = inf
 
     def start(self, seconds: float) -> Exchange:

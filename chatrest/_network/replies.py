@@ -124,7 +124,6 @@ def report_reply(
 
 
 def refusal(reply: Reply, call: Call[Any], options: CallOptions) -> ChatRestError | None:
-    """Return the error of a reply whose status is no success; None for a success."""
     if reply.status == 206:  # no request asks for a part
         return ReplyUnreadableError(
             "206 Partial Content: the service sent only a part, though the complete reply was requested"

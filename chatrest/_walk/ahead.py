@@ -32,7 +32,6 @@ class ReadAhead(Generic[T]):
         """The state at which the next page to hand over was read; None before a start."""
         self._task: asyncio.Task[None] | None = None
         self._is_wanted = False
-        """True while the consumer waits for a page."""
         # One event for both sides: the task waits only where a page is there, the consumer where none is.
         self._changed = asyncio.Event()
 

@@ -131,14 +131,12 @@ class ImportJournal(JournalFile):
             )
 
     def results(self) -> tuple[FileResult, ...]:
-        """Return the counts of each file, over all runs."""
         rows = self._all("SELECT number, name, kind, line, imported, skipped, refused FROM files")
         counts = {number: values for number, *values in rows}
         fields = FileResult.__struct_fields__
         return tuple(FileResult(**dict(zip(fields, counts[n], strict=True))) for n in self._numbers)
 
     def refused(self) -> tuple[LineNote, ...]:
-        """Return the lines that were refused, in the order of files and lines."""
         rows = self._all(
             """SELECT number, name, refused.line, code, message, key FROM refused
             JOIN files ON number = file ORDER BY refused.line"""

@@ -57,9 +57,7 @@ _LEAST_SERVER_ERROR: Final = 500
 """A refusal with this status or a higher one may be sent after some of the records were applied."""
 _JOURNAL_SUFFIX: Final = ".import-journal"
 _LINES_FOR_KIND: Final = 1000
-"""Lines of a file in which a record must show its kind."""
 _DEFAULT_ROLE: Final = "default"
-"""The role that every app has."""
 
 
 class ImportProgress(Struct, frozen=True, kw_only=True):

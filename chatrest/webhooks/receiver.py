@@ -131,7 +131,6 @@ class Receiver:
         return None
 
     async def _read_body(self, read: ReadChunk) -> bytes | None:
-        """Return the body; None for one of more than `max_body_bytes`."""
         body = bytearray()
         while chunk := await read():
             body += chunk
@@ -181,7 +180,6 @@ async def _wait_for_first(tasks: Collection[asyncio.Task[bool]], deadline: float
 
 
 def _check(on_event: object, options: ReceiverOptions) -> None:
-    """Raise `RequestInvalidError` for an argument that is wrong, or that does not exist."""
     if not callable(on_event):
         raise RequestInvalidError(
             f"on_event = {description(on_event)}: expected a coroutine function of an event"

@@ -70,7 +70,7 @@ class Pace(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
 
 
 class GatePacer(Protocol):
-    """The members of a pacer that a rate gate needs; they are documented in `Pacer`."""
+    """See `Pacer`."""
 
     stated_limit: float | None
     remaining: float | None
@@ -96,12 +96,10 @@ class _Slots:
 
     def __init__(self, late: float, free: int) -> None:
         self.next = -inf
-        """The time of the next slot."""
         self.free = free
         self._late = late
         self._used_since = inf
         self.urgent_at = -inf
-        """The time of the last interactive request."""
         self.last = 0.0
         """The interval that the last request took, in seconds; 0 if it took no slot."""
         self._taken_at = self._confirmed = -inf
@@ -243,7 +241,6 @@ class Pacer:
         return self._hold is not None
 
     def delay(self, now: float, *, urgent: bool) -> float:
-        """Return the seconds until a request may go; `urgent` for an interactive one."""
         if self._hold is not None:
             wait = self._hold.delay(now)
         elif (urgent and self._curve is None) or not self._is_spread(urgent):
@@ -253,7 +250,6 @@ class Pacer:
         return wait if wait > _INSTANT else 0.0
 
     def take(self, now: float, *, urgent: bool) -> None:
-        """Note that a request is sent at `now`."""
         slots = self._slots
         slots.last = 0.0
         if urgent:

@@ -43,13 +43,10 @@ _CONVERSATION_LISTS: Final = frozenset({"conversations.list"})
 
 
 class QueryChecks(Struct, frozen=True):
-    """The checks of a query's filters."""
-
     checks: tuple[RecordCheck, ...] = ()
     is_elsewhere: bool = False
     """True if a user's list may have messages of other conversations."""
     is_counting: bool = False
-    """True for counts instead of messages."""
 
     @classmethod
     def of(cls, query: Struct | Mapping[str, Any] | None) -> "QueryChecks":
@@ -93,7 +90,6 @@ class Expectation(Struct, frozen=True):
 
     @classmethod
     def of_conversations(cls, acting_user: str) -> "Expectation":
-        """Return the expectation of a list of an acting user's conversations."""
         return cls((ConversationsOf(uid=acting_user),))
 
     @classmethod
@@ -149,7 +145,6 @@ class Expectation(Struct, frozen=True):
 
 
 EVERY_RECORD: Final = Expectation()
-"""The expectation that every record matches."""
 
 
 # ── the acting user that the reply of a single call shows: what a record does not say is no evidence ──

@@ -169,7 +169,6 @@ def _in_data(body: bytes, kind: RecordKind[Any]) -> bytes:
 
 
 def _refuse_empty(raw: bytes, path: str) -> None:
-    """Raise `NoRecordError` for `{}`, `[]` and null."""
     if len(raw) <= _LONGEST_EMPTY and b"".join(raw.split()) in _EMPTY:
         raise NoRecordError(f"{path}{': ' if path else ''}expected one record, got {raw.decode()}")
 

@@ -110,7 +110,6 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the path's parameters, in its order."""
         return tuple(_PARAMETER.findall(self.path))
 
     @cached_property
@@ -135,7 +134,6 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
 
     @cached_property
     def identify(self) -> Callable[[Any], str]:
-        """The function that returns a record's id."""
         return identity_by(getattr(self.reply, "identified_by", "id"))
 
     def __call__(
