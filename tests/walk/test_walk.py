@@ -273,7 +273,7 @@ def test_limit_keeps_the_page_size_that_the_caller_named() -> None:
 
 
 @loop_over("count", [-1, 1.0, True, None, "3"])
-def test_limit_refuses_what_is_no_count(count: Any) -> None:
+def test_limit_refuses_a_wrong_count(count: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"limit = .*: expected a whole number, 0 or more"):
         Service().walk().limit(count)
 

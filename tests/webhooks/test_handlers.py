@@ -51,7 +51,7 @@ async def test_an_event_is_handled_and_answered() -> None:
         ("POST", b" " * 2001, AUTHORIZATION, 413),
     ],
 )
-async def test_what_is_no_delivery_is_refused(
+async def test_a_request_that_is_not_a_delivery_is_refused(
     method: str, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     handler = Handler()

@@ -183,7 +183,7 @@ def test_texts_and_buffers_are_parsed_too() -> None:
         (b"[" * 100_000, "got array"),
     ],
 )
-def test_what_is_no_delivery_is_a_clear_error(body: bytes, text: str) -> None:
+def test_a_body_that_is_not_a_delivery_is_a_clear_error(body: bytes, text: str) -> None:
     with pytest.raises(ReplyUnreadableError, match=f"^not a delivery of an event: .*{text}") as caught:
         parse_event(body)
     assert "reply" not in str(caught.value)

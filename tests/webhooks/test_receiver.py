@@ -182,7 +182,7 @@ async def test_credentials_are_checked_before_the_body_is_read(caplog: pytest.Lo
     ],
 )  # fmt: skip
 @virtual
-async def test_what_is_no_delivery_is_refused(
+async def test_a_request_that_is_not_a_delivery_is_refused(
     request_: dict[str, Any], expected: int, messages: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     handler = Handler()

@@ -77,7 +77,7 @@ def test_any_other_text_is_refused(text: str) -> None:
 
 
 @loop_over("token", [None, 5, b"abc", str(CURSOR).encode(), ["x"], CURSOR.position])
-def test_what_is_no_text_is_refused(token: object) -> None:
+def test_a_token_that_is_not_a_text_is_refused(token: object) -> None:
     with pytest.raises(CursorError, match="expected a token as text"):
         Cursor.parse(token)
 

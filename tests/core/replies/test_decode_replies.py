@@ -26,7 +26,7 @@ from tests.core.replies.documented import GOOD, KINDS, MESSAGE_ONE, PAGE, body
         b"\xff\xfe", b'{"data":[{]}', b'{"error":{"code":"X"}}', b'{[]:1,"data":[]}',
     ],
 )  # fmt: skip
-def test_what_is_not_the_envelope_is_unreadable(served: bytes) -> None:
+def test_a_reply_without_the_envelope_is_unreadable(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         PAGE(served)
 
@@ -75,7 +75,7 @@ def test_one_record_is_read_in_every_wrapping_that_services_use(served: Any) -> 
 
 
 @loop_over("data", [5, "x", True, [5], [], {}, {"data": {}}, {"data": 5}, {"name": "n"}, {"id": None}])
-def test_what_has_no_identifying_field_is_no_record(data: Any) -> None:
+def test_an_object_without_the_identifying_field_is_not_a_record(data: Any) -> None:
     with pytest.raises(ReplyUnreadableError, match=r"^data"):
         one(AppInfo)(json.dumps({"data": data}).encode())
 
@@ -126,7 +126,7 @@ def test_a_member_called_data_that_the_record_has_itself_is_no_wrapper() -> None
     [b"", b"5", b"null", b"[]", b"[1,2]", b"{}", b'{"name":"Bob"}', b'{"data":[]}', b'{"data":"x"}',
      b"<html>", b'{"uid":{}}', b'{"error":{"code":"X"}}'],
 )  # fmt: skip
-def test_what_is_no_record_at_the_root_is_unreadable(served: bytes) -> None:
+def test_a_root_that_is_not_a_record_is_unreadable(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         bare(User)(served)
 
@@ -147,7 +147,7 @@ def test_a_list_may_be_an_array_at_the_root(form: bytes) -> None:
 
 
 @loop_over("served", [b"", b"5", b"{}", b'[{"uid":"a"}', b'{"error":{"code":"X"}}', b'[{"name":"n"}]'])
-def test_what_is_no_array_of_records_is_unreadable(served: bytes) -> None:
+def test_data_that_is_not_an_array_of_records_is_unreadable(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         array(User)(served)
 

@@ -71,7 +71,7 @@ def test_a_record_nested_too_deeply_is_an_unknown_message_and_no_user() -> None:
 
 
 @loop_over("kind", [int, dict, "Message", None, str | int, chatrest.Page])
-def test_what_is_no_kind_of_record_is_refused(kind: Any) -> None:
+def test_a_kind_that_is_not_a_class_of_records_is_refused(kind: Any) -> None:
     with pytest.raises(RequestInvalidError, match="kind = "):
         parse(kind, b"{}")
 

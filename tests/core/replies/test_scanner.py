@@ -60,7 +60,7 @@ BROKEN = [
 
 
 @loop_over("body", BROKEN)
-def test_what_is_no_json_object_is_unreadable(body: bytes) -> None:
+def test_a_body_that_is_not_a_json_object_is_unreadable(body: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         envelope(body)
 

@@ -40,7 +40,7 @@ def test_any_text_is_one_segment_that_reads_back_as_it_was(uid: str) -> None:
 
 
 @loop_over("uid", ["", ".", "..", "a\nb", "\x00", "\x7f", "a\x85", None, 5, b"bob", ["bob"], "\ud800"])
-def test_what_is_no_segment_is_refused(uid: object) -> None:
+def test_a_value_that_is_not_one_segment_is_refused(uid: object) -> None:
     with pytest.raises(RequestInvalidError, match=r"^uid = "):
         segment("uid", uid)
 
