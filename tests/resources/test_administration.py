@@ -1,8 +1,7 @@
 """All operations that administer an app, by their typed methods over real HTTP.
 
 What makes a document comes first, what removes one comes last; an operation gets the keys that the service
-gave.
-Each document that has a path is listed, read, changed and removed, and then it is not there.
+gave. Each document that has a path is listed, read, changed and removed, and then it is not there.
 """
 
 from collections.abc import AsyncIterator
@@ -49,7 +48,14 @@ _VERBS: Final = ("add", "update")
 
 
 class World:
-    """An emulator with what operations name, and clients of it; `keys` are those of what was made."""
+    """An emulator that has all that operations name, and clients that call them by name.
+
+    - `given`: values of arguments by name, such as `uid`, for all operations;
+    - `bodies`: the body of an operation by its name, where the generated one would be refused;
+    - `keys`: the key of the first document that was made in each collection, by the collection's path.
+
+    All other arguments are generated: `arguments_of` of the test of parity.
+    """
 
     def __init__(self, emulator: Emulator, session: AsyncSession, management: AsyncManagement) -> None:
         self.emulator, self.session, self.management = emulator, session, management
@@ -84,6 +90,7 @@ class World:
         return result
 
     def arguments(self, endpoint: Endpoint[Any]) -> dict[str, Any]:
+        """Return the arguments of an operation: generated ones, then `given`, keys in its path, its body."""
         arguments, prefix = arguments_of(endpoint.name), ""
         arguments |= {name: value for name, value in self.given.items() if name in arguments}
         for segment in endpoint.path.split("/")[1:]:
