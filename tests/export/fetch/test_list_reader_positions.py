@@ -1,4 +1,4 @@
-"""A service may refuse, ignore or answer with an empty page a place that is not its own: nothing is lost."""
+"""A position that the service did not name may be refused, ignored, or show an empty page: nothing is lost."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -38,31 +38,31 @@ class Strange(Fault, frozen=True):
     uid: str
 
     def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
-        place = query_of(request.query).get("id")
-        if place is None or int(place) in self.store.ids(participant=self.uid):
+        position = query_of(request.query).get("id")
+        if position is None or int(position) in self.store.ids(participant=self.uid):
             return reply
-        return self.nowhere(reply, place, int(query_of(request.query)["perPage"]))
+        return self.nowhere(reply, position, int(query_of(request.query)["perPage"]))
 
-    def nowhere(self, reply: OutgoingReply, place: str, size: int) -> OutgoingReply:
+    def nowhere(self, reply: OutgoingReply, position: str, size: int) -> OutgoingReply:
         raise NotImplementedError
 
 
 class Refuses(Strange, frozen=True):
-    def nowhere(self, reply: OutgoingReply, place: str, size: int) -> OutgoingReply:
+    def nowhere(self, reply: OutgoingReply, position: str, size: int) -> OutgoingReply:
         return OutgoingReply(400, b'{"error":{"code":"ERR_BAD_ID","message":"no such place"}}', reply.headers)
 
 
 class Ignores(Strange, frozen=True):
     """It answers with the first page."""
 
-    def nowhere(self, reply: OutgoingReply, place: str, size: int) -> OutgoingReply:
+    def nowhere(self, reply: OutgoingReply, position: str, size: int) -> OutgoingReply:
         first = self.store.ids(participant=self.uid)[:size]
         return page(reply, self.store.records(first), first[-1])
 
 
 class IsEmpty(Strange, frozen=True):
-    def nowhere(self, reply: OutgoingReply, place: str, size: int) -> OutgoingReply:
-        return page(reply, [], int(place))
+    def nowhere(self, reply: OutgoingReply, position: str, size: int) -> OutgoingReply:
+        return page(reply, [], int(position))
 
 
 class NamesTheNext(Fault, frozen=True):
@@ -94,7 +94,7 @@ every_way = pytest.mark.parametrize("strange", [Refuses, Ignores, IsEmpty])
 
 
 @every_way
-async def test_a_message_that_its_own_list_lacks_comes_from_the_midst_of_another(
+async def test_a_message_that_its_own_list_lacks_comes_from_the_middle_of_another(
     strange: Any, tmp_path: Path
 ) -> None:
     messages = [(number, "bob", "ann" if number == 105 else "cat") for number in range(5, 405, 10)]
@@ -192,7 +192,9 @@ async def test_news_behind_a_message_that_is_deleted_meanwhile(strange: Any, tmp
         assert sorted(ids(raws_of(tmp_path / "out")))[:100] == list(range(1, 101))
 
 
-async def test_a_list_that_was_empty_is_walked_on_where_only_its_own_ids_are_places(tmp_path: Path) -> None:
+async def test_a_list_that_was_empty_is_continued_where_only_its_own_ids_are_positions(
+    tmp_path: Path,
+) -> None:
     """A list rejects the newest id of the app as a position if it never held it."""
     async with served(60) as service:
         for uid in USERS:
