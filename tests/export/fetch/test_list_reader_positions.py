@@ -1,4 +1,4 @@
-"""A position that the service did not name may be refused, ignored, or show an empty page: nothing is lost."""
+"""A position that the service did not name may be refused, ignored or show an empty page: nothing is lost."""
 
 import json
 from collections.abc import Callable, Iterable
