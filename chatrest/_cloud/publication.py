@@ -312,12 +312,6 @@ def decode_version(data: bytes, address: str) -> Version:
     )
 
 
-async def fetch_file(
-    store: ObjectStore, file: PublishedFile, path: Path, *, is_temporary: bool = False
-) -> None:
-    """Download a file of a version to `path`, which is there whole, or not at all.
-
-    Checked by its SHA-256, and it survives a loss of power, unless it `is_temporary`: its reader checks it.
-    """
-    sha256, is_durable = None if is_temporary else file.sha256, not is_temporary
-    await store.download(file.object, path, sha256=sha256, size=file.size, is_durable=is_durable)
+async def fetch_file(store: ObjectStore, file: PublishedFile, path: Path) -> None:
+    """Download a file of a version, checked by its SHA-256; it is there whole and durable, or not at all."""
+    await store.download(file.object, path, sha256=file.sha256, size=file.size)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
-from ..._cloud.publication import EMPTY, Version, fetch_file, read_version
+from ..._cloud.publication import EMPTY, Version, read_version
 from ..._cloud.store import ObjectStore
 from ..._cloud.store_errors import ObjectNotFoundError, ObjectStoreError
 from ..._threads import wait_for
@@ -137,9 +137,8 @@ class StoreView(FolderView):
         """Download a file that changes, as the version has it, or one that has its name for ever."""
         path = path_inside(self.folder, name)
         if (file := version.file(name)) is not None:
-            await fetch_file(self._store, file, path, is_temporary=True)
-        else:
-            await self._store.download(name, path, size=size, is_durable=False)
+            name, size = file.object, file.size
+        await self._store.download(name, path, size=size, is_durable=False)  # its reader checks it
 
 
 def _wait_for_file(view: weakref.ref[StoreView], name: str) -> None:
