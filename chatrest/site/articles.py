@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from .contents import FileLink
-from .index import MessagePlace, PersonEntry
+from .index import PageLink, PersonEntry
 from .items import Item, Note, Quote
 from .text import EscapedText, TextPart, escaped_json
 from .zone import time_text
@@ -138,7 +138,7 @@ class Articles:
 
     def _quotation(self, quote: Quote, thread: str) -> str:
         name = f"<b><bdi>{self._escape(quote.name)}</bdi></b>"
-        who = f'<a href="{_link_to(quote.place)}">{name}</a>' if quote.place else name
+        who = f'<a href="{_link_to(quote.link)}">{name}</a>' if quote.link else name
         text = "<em>deleted</em>" if quote.is_deleted else self._escape(quote.text)
         where = f' <a class="in" href="{thread}">in a thread</a>' if thread else ""
         return f'<blockquote class="quote">{who} <span dir="auto">{text}</span>{where}</blockquote>'
@@ -229,8 +229,8 @@ def name_of(person: PersonEntry) -> str:
     return person.name or person.uid or "unknown"
 
 
-def _link_to(place: MessagePlace) -> str:
-    return f"../{place.name}/{place.page}.html#m{place.rank}"
+def _link_to(link: PageLink) -> str:
+    return f"../{link.name}/{link.page}.html#m{link.rank}"
 
 
 def _note_time(note: Note) -> str:

@@ -59,7 +59,7 @@ FROM aliases GROUP BY name, app ORDER BY number
 _STORED: Final = "posts p JOIN chat.messages m ON m.place = p.place"
 
 
-class MessagePlace(NamedTuple):
+class PageLink(NamedTuple):
     name: str
     """Of its conversation."""
     page: int
@@ -70,7 +70,7 @@ class MessagePlace(NamedTuple):
 class QuotedMessage(NamedTuple):
     sender: int
     text: str
-    place: MessagePlace
+    link: PageLink
 
 
 class PersonEntry(NamedTuple):
@@ -239,14 +239,13 @@ class Index:
             " GROUP BY sender ORDER BY min(time), sender",
             conversation,
         )
-        return {sender: place for place, (sender,) in enumerate(rows)}
+        return {sender: number for number, (sender,) in enumerate(rows)}
 
     def parties(self, conversation: int) -> tuple[str | None, int | None, int | None]:
         """Return the guid of a group; else None, and the numbers of the two people."""
-        guid, *pair = self._rows("SELECT guid, one, other FROM conversations WHERE number = ?", conversation)[
-            0
-        ]
-        return (guid, *pair)
+        sql = "SELECT guid, one, other FROM conversations WHERE number = ?"
+        [(guid, one, other)] = self._rows(sql, conversation)
+        return guid, one, other
 
     def page_count(self, conversation: int) -> int:
         return int(self._rows("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
@@ -309,8 +308,8 @@ class Index:
             self.hidden[rank] = counts.copy()
         return raw
 
-    def place(self, app: str, rank: int) -> MessagePlace | None:
-        """Return the page of a message; None if the site does not have it."""
+    def page_link(self, app: str, rank: int) -> PageLink | None:
+        """Return where a message is shown; None if the site does not have it."""
         rows = self._rows(
             "SELECT c.name, (SELECT page FROM pages p WHERE p.conversation = m.conversation"
             " AND (p.time, p.rank) <= (m.time, m.rank) ORDER BY p.time DESC, p.rank DESC LIMIT 1),"
@@ -319,7 +318,7 @@ class Index:
             rank,
             app,
         )
-        return MessagePlace._make(rows[0]) if rows else None
+        return PageLink._make(rows[0]) if rows else None
 
     def quoted(self, app: str, rank: int) -> QuotedMessage | None:
         """Return a message as those that answer it show it; None if the site does not have it."""
@@ -329,9 +328,9 @@ class Index:
             rank,
             app,
         )
-        if not rows or (place := self.place(app, rank)) is None:
+        if not rows or (link := self.page_link(app, rank)) is None:
             return None
-        return QuotedMessage(rows[0][0], self.hide(rows[0][1], app), place)
+        return QuotedMessage(rows[0][0], self.hide(rows[0][1], app), link)
 
     def reactors(self, app: str, ranks: Iterable[int]) -> list[tuple[int, str, str]]:
         """Return (rank, reaction, uid) of who has reacted to any of these messages, as records have them."""

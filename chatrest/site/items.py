@@ -33,8 +33,8 @@ from .index import (
     ConversationEntry,
     Index,
     MessageEntry,
-    MessagePlace,
     PageCut,
+    PageLink,
     PersonEntry,
     QuotedMessage,
 )
@@ -78,7 +78,7 @@ class Quote(NamedTuple):
     name: str
     text: str
     is_deleted: bool
-    place: MessagePlace | None
+    link: PageLink | None
 
 
 class Dependencies(Struct):
@@ -128,7 +128,7 @@ class Item(Struct, gc=False):
     call: CallState | None = None
     call_updates: tuple["Item", ...] = ()
     """The later messages of the same call."""
-    target: MessagePlace | None = None
+    target: PageLink | None = None
     """The message that an action changed."""
     quote: Quote | None = None
     parent_quote: Quote | None = None
@@ -344,9 +344,9 @@ class ItemMaker:
         else:
             data, name = object_of(record.get("data")), self._name(record.get("sender"))
             text = text_of(data.get("text")) or text_of(data.get("caption")) or text_of(record.get("type"))
-        is_deleted = bool((record or {}).get("deletedAt")) or (known is not None and known.place.flags > 0)
+        is_deleted = bool((record or {}).get("deletedAt")) or (known is not None and known.link.flags > 0)
         words = "".join(part.text for part in segments(visible(text[:_QUOTED]), self._mention))
-        return Quote(name, excerpt(words), is_deleted, known.place if known else None)
+        return Quote(name, excerpt(words), is_deleted, known.link if known else None)
 
     def _sentence(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> str:
         data = object_of(members.get("data"))
@@ -361,7 +361,7 @@ class ItemMaker:
             rank = rank_of(_id(object_of(on.get("entity")).get("id")))
             self.dependencies.quoted.add(rank)
             known = self._quoted(self._app, rank)
-            item.target = known.place if known else None
+            item.target = known.link if known else None
         if (sentence := _SENTENCES.get(action)) is not None:
             group = names["for"] or "the group"
             return sentence.format(by=by, on=names["on"] or "somebody", for_=group)

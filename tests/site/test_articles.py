@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from chatrest.site.contents import FileLink
-from chatrest.site.index import MessagePlace, PersonEntry
+from chatrest.site.index import PageLink, PersonEntry
 from chatrest.site.items import Item, Note, Quote
 from chatrest.site.text import TextPart
 
@@ -53,12 +53,12 @@ def test_each_part_of_a_content_is_escaped(tmp_path: Path) -> None:
     plain = Item("1", 1, "m1", ann, "c0", 0, "", b"", is_long=False)
     first = structs.replace(
         plain, text=_HOSTILE, edited=note, versions=((_HOSTILE, "then"),), files=files, label=_HOSTILE,
-        quote=Quote(_HOSTILE, _HOSTILE, is_deleted=False, place=None), members=((_HOSTILE, _HOSTILE),),
+        quote=Quote(_HOSTILE, _HOSTILE, is_deleted=False, link=None), members=((_HOSTILE, _HOSTILE),),
         reactions=((_HOSTILE, _HOSTILE, _HOSTILE),), call_updates=(structs.replace(plain, id=_HOSTILE),),
     )  # fmt: skip
     second = structs.replace(
-        plain, text=_HOSTILE, target=MessagePlace("c", 1, 7, 0), deleted=None,
-        parent_quote=Quote(_HOSTILE, _HOSTILE, is_deleted=False, place=MessagePlace("c", 1, 9, 0)),
+        plain, text=_HOSTILE, target=PageLink("c", 1, 7, 0), deleted=None,
+        parent_quote=Quote(_HOSTILE, _HOSTILE, is_deleted=False, link=PageLink("c", 1, 9, 0)),
     )  # fmt: skip
     page = tmp_path / "page.html"
     deleted = structs.replace(plain, deleted=note)
