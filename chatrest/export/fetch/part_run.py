@@ -164,10 +164,10 @@ def _source_number(journal: Journal) -> int:
 def _unseen(export: ExportFolder, ids: PageIds) -> PageIds:
     """Return the ids that are neither on disk nor shown by a list of this part: few of many millions."""
     journal = export.journal
-    seen = export.store.written | journal.seen()
+    known_ids = export.store.written | journal.seen()
     named = journal.numbers_of_names(ids.others)
-    others = {key: row for key, row in ids.others.items() if named.get(key, 0) not in seen}
-    return PageIds(ids.numbers - seen, others)
+    others = {key: row for key, row in ids.others.items() if named.get(key, 0) not in known_ids}
+    return PageIds(ids.numbers - known_ids, others)
 
 
 def _note_sent(journal: Journal, part: int) -> None:

@@ -185,7 +185,7 @@ class ServiceWithAppList(CompatibleService):
 async def test_a_later_message_with_an_earlier_time_ends_no_list_before_its_newest_ones(
     tmp_path: Path,
 ) -> None:
-    """It is newer than the end of the run, and stands before two messages of a fast clock."""
+    """It is newer than the end of the run, and the list has it before two messages of a fast clock."""
     service, replies = ServiceWithAppList(clocks=(0, 60)), Counter[str]()
     service.largest_page = 25
     service.talk(99)
