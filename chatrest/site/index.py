@@ -244,8 +244,8 @@ class Index:
     def parties(self, conversation: int) -> tuple[str | None, int | None, int | None]:
         """Return the guid of a group; else None, and the numbers of the two people."""
         sql = "SELECT guid, one, other FROM conversations WHERE number = ?"
-        [(guid, one, other)] = self._rows(sql, conversation)
-        return guid, one, other
+        [(guid, first, second)] = self._rows(sql, conversation)
+        return guid, first, second
 
     def page_count(self, conversation: int) -> int:
         return int(self._rows("SELECT max(page) FROM pages WHERE conversation = ?", conversation)[0][0])
