@@ -2,8 +2,8 @@
 
 An answer of 503 does not end the handler: it continues. Only while a handler runs, another delivery with the
 same body waits for it, and does not run it again. The service waits 2 s for the answer, signs nothing, and
-with `retryOnFailure` repeats what was not answered with 2xx, after 10 s and again after 30 s (`chatrest guide
-service`, "Webhooks").
+with `retryOnFailure` repeats what was not answered with 2xx, after 10 s and again after 30 s
+(`chatrest guide service`, "Webhooks").
 """
 
 import asyncio

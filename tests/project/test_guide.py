@@ -123,7 +123,10 @@ SHOWN = [
 
 def test_every_command_that_is_shown_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("apps.toml", "uids.txt"):
+    stems = ("users", "groups", "members")
+    files = ["apps.toml", "uids.txt", "users.ndjson", "groups.ndjson", "messages.ndjson.gz"]
+    for name in (*files, "messages.ndjson", *(f"OUT/{stem}/{stem}.ndjson" for stem in stems)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     assert len(SHOWN) > 100
     wrong = []
