@@ -119,11 +119,8 @@ def install_command(extra: str) -> str:
 
 def _checkout() -> Path | None:
     """Return the checkout that this package is in, or was installed from; None if it is from an index."""
-    return next((folder for folder in (_SOURCE, _installed_from()) if _is_checkout(folder)), None)
-
-
-def _is_checkout(folder: Path | None) -> bool:
-    return folder is not None and (folder / "pyproject.toml").is_file()
+    folders = (_SOURCE, _installed_from())
+    return next((each for each in folders if each is not None and (each / "pyproject.toml").is_file()), None)
 
 
 def _installed_from() -> Path | None:

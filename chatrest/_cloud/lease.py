@@ -158,8 +158,6 @@ class Lease:
             await self._write_own()
             self._confirmed = sent
 
-    # ── taking it ──
-
     async def _acquire(self) -> None:
         current, etag = await self._read()
         if not (current is None or current.released or current.owner == self._record.owner):
@@ -203,8 +201,6 @@ class Lease:
             return None, None
         return decode_lease(stored.data), stored.info.etag
 
-    # ── keeping it ──
-
     async def _keep(self) -> None:
         interval = self._record.seconds / _RENEWALS
         while not self._loss:
@@ -233,8 +229,6 @@ class Lease:
         else:
             etag = await self._store.replace(LEASE, data, self._etag)
         self._record, self._etag = record, etag
-
-    # ── errors ──
 
     def _held(self, reason: str) -> LeaseHeldError:
         return LeaseHeldError(f"another writer is at work: it holds the lease {self._target}; {reason}")

@@ -36,11 +36,7 @@ class Outcomes(Mapping[str, T], Generic[T]):
     __slots__ = ("_by_key", "_operation", "raw", "repairs")
 
     def __init__(
-        self,
-        by_key: Mapping[str, T],
-        raw: bytes = b"",
-        operation: str = "",
-        repairs: tuple[str, ...] = (),
+        self, by_key: Mapping[str, T], raw: bytes = b"", operation: str = "", repairs: tuple[str, ...] = ()
     ) -> None:
         self._by_key = dict(by_key)
         self._operation = operation

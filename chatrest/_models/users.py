@@ -144,9 +144,6 @@ class MemberOutcome(ItemOutcome):
     data: Maybe[MemberScope] = UNSET
 
 
-# ── inside a message or a call ──
-
-
 class EntityWrapper(Record, Generic[E]):
     """An `entity` with its `entity_type`, such as user or call."""
 

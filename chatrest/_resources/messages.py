@@ -155,11 +155,7 @@ class Messages(Collection):
         return self._walk(LIST_GROUP, query, cursor, on_behalf_of=on_behalf_of, guid=guid)
 
     def list(
-        self,
-        query: MessageQuery | None = None,
-        *,
-        on_behalf_of: str | None = None,
-        cursor: WalkStart = None,
+        self, query: MessageQuery | None = None, *, on_behalf_of: str | None = None, cursor: WalkStart = None
     ) -> Walk[Message]:
         """The messages of the app, or the inbox of the acting user. One request per page."""
         return self._walk(LIST, query, cursor, on_behalf_of=on_behalf_of)
@@ -404,11 +400,7 @@ class Messages(Collection):
         return await self._call(UNSUBSCRIBE_THREAD, on_behalf_of=on_behalf_of, id=message_id)
 
     async def _send_one(
-        self,
-        endpoint: Endpoint[Message],
-        message: MessageBody,
-        on_behalf_of: str | None = None,
-        **path: str,
+        self, endpoint: Endpoint[Message], message: MessageBody, on_behalf_of: str | None = None, **path: str
     ) -> Message:
         message = with_muid(message)
         call: Call[Any] = self._build_call(endpoint, message, None, None, on_behalf_of, path)

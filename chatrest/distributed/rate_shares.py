@@ -106,8 +106,6 @@ class RateShares:
     def _rate(self) -> float:
         return 0.0 if self.pacer.held_since is not None else self.pacer.bulk_rate
 
-    # ── reports ──
-
     def receive(self, report: RateReport, now: float) -> bool:
         """Take a report; return True if there may be a grant to send at once."""
         task = self._tasks.setdefault(report.task, _Task(report.confirmed))
@@ -138,8 +136,6 @@ class RateShares:
     def _begin_epoch(self, probe_task: str = "") -> None:
         self._epoch += 1
         self._probe_task = probe_task
-
-    # ── grants ──
 
     def divide(self, now: float) -> dict[str, Grant]:
         """Divide the rate, and return the grants to send now, by the name of the task."""

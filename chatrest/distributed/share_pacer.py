@@ -69,8 +69,6 @@ class SharePacer:
         """True while a request is under way or waits: then the coordinator needs reports."""
         return bool(self._under_way or self._waiting(self._rate_class))
 
-    # ── as the pacer of a rate gate ──
-
     def delay(self, now: float, *, urgent: bool) -> float:
         """Return the seconds until a request may be sent, or until it should look again.
 
@@ -127,8 +125,6 @@ class SharePacer:
         self._replies.append(_Reply(epoch, sent, now, signal))
         if signal.limited or self._is_prober:
             self._request_report()
-
-    # ── messages ──
 
     def receive(self, grant: Grant, now: float) -> bool:
         """Keep to the share of a grant from now on; return False for one that is not new."""

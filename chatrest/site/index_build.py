@@ -50,12 +50,7 @@ def database_of(out: str | PathLike[str], folder: Path) -> Path:
     return beside
 
 
-def update_index(
-    index: Index,
-    out: str | PathLike[str],
-    database: Path,
-    on_count: OnCount,
-) -> None:
+def update_index(index: Index, out: str | PathLike[str], database: Path, on_count: OnCount) -> None:
     """Load what is new in the export in `out`, and make the index of it.
 
     From then on the index shows this state. Raises as `load`; sqlite3.Error for a damaged index.

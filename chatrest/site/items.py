@@ -29,15 +29,7 @@ from .contents import (
     text_of,
 )
 from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
-from .index import (
-    ConversationEntry,
-    Index,
-    MessageEntry,
-    PageCut,
-    PageLink,
-    PersonEntry,
-    QuotedMessage,
-)
+from .index import ConversationEntry, Index, MessageEntry, PageCut, PageLink, PersonEntry, QuotedMessage
 from .text import TextPart, segments, visible, visible_json
 from .zone import Zone, time_text
 

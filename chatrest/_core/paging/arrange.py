@@ -18,15 +18,7 @@ from ...errors import CursorError
 from ..replies.decode import Listing
 from ..requests.dialects import position_pairs
 from .cursor import Cursor
-from .order import (
-    Affix,
-    are_ahead,
-    are_ascending,
-    numbers_of,
-    passed_count,
-    runs_by_time,
-    split_by_number,
-)
+from .order import Affix, are_ahead, are_ascending, numbers_of, passed_count, runs_by_time, split_by_number
 from .walk_state import ListFacts, Memory
 
 T = TypeVar("T")

@@ -29,9 +29,6 @@ class NextPage(Struct, frozen=True):
     """A mark of this page that later steps recognise, so that the walk does not go round in a circle."""
 
 
-# ── in the order of the ladder ──
-
-
 def number_after_new_items(view: PageView) -> NextPage | None:
     """Something new on a page that was asked for by its number: the next number."""
     return _number(view) if "page" in view.asked_position and view.ids and view.has_new else None
@@ -161,9 +158,6 @@ def next_number(view: PageView) -> NextPage | None:
     return _number(view) if leads_on else None
 
 
-# ── positions of the walk's own items ──
-
-
 def before_last(view: PageView) -> Pairs:
     """The position of the item before the last one; empty where the walk is not at its last item."""
     last, direction = view.cursor.last, view.ordered.direction
@@ -209,9 +203,6 @@ def _own_position(view: PageView) -> Pairs:
         return ()
     affix = view.asked_position.get("affix") or ("prepend" if times[0] > times[-1] else "append")
     return (("affix", affix), (wire, str(max(times) if affix == "append" else min(times))))
-
-
-# ── parts of rules ──
 
 
 def _movements(before: dict[str, str], after: dict[str, str], direction: Affix) -> tuple[bool, bool]:

@@ -147,9 +147,6 @@ class Expectation(Struct, frozen=True):
 EVERY_RECORD: Final = Expectation()
 
 
-# ── the acting user that the reply of a single call shows: what a record does not say is no evidence ──
-
-
 def is_of_others(record: Any, uid: str) -> bool:
     """Return True for a message or a conversation that the user `uid` has no part in."""
     if isinstance(record, Conversation):

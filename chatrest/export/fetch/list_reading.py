@@ -88,8 +88,6 @@ class ListReading(Struct, eq=False):
         """
         return self.began_after if self.is_by_time and self.began_after > self.job.proven else 0
 
-    # ── changes ──
-
     def note_newest(self, rows: list[Row]) -> None:
         self.newest, self.highest_id = rows, ids_of(rows).numbers.last
 
@@ -122,8 +120,6 @@ class ListReading(Struct, eq=False):
         # A last page repeats the requested position, and the limit may be before the page's.
         is_of_last = names_time(self.position) and (number(dict(self.position)["id"]) or 0) <= self.journaled
         return Coverage(after, self.journaled, self.position if is_of_last else ())
-
-    # ── conclusions ──
 
     def remaining_piece(self, *, from_start: bool) -> ListPiece:
         """Return the rest of the piece, entered after its last id, or read from the start of the list."""

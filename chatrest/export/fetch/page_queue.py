@@ -63,8 +63,6 @@ class PageQueue:
         self._closed = False
         self._has_pages = asyncio.Event()
 
-    # ── for readers ──
-
     @asynccontextmanager
     async def fetching(self) -> AsyncIterator[None]:
         """Reserve bytes for the page that a reader fetches and hands over: as many as the largest had."""
@@ -122,8 +120,6 @@ class PageQueue:
         self._pages.append(page)
         self._largest = max(self._largest, page.bytes)
         self._has_pages.set()
-
-    # ── for the writer ──
 
     async def next_batch(self) -> list[FetchedPage]:
         """Return the pages that wait, once there is one; an empty list at the end."""

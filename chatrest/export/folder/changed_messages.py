@@ -53,8 +53,6 @@ class ChangedMessages:
         self.deleted_missing: IdSet = IdSet(self._journal.ids_by_key(missing).values())
         """Those of them that are not on disk either."""
 
-    # ── while messages are read again ──
-
     def prepare(self, stored: Iterable[Row]) -> None:
         """Index rows on disk, with which those that are read again are compared."""
         self.close()
@@ -94,8 +92,6 @@ class ChangedMessages:
             self.deleted.discard(again)
             self.deleted_missing.discard(again)
             self._journal.undelete(again)
-
-    # ── at the end of a run ──
 
     def apply(self) -> ReplacedMessages:
         """Let all newer versions take the places of the older ones; return how many did."""

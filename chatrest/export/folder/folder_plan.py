@@ -125,9 +125,6 @@ def _is_unanswered(journal: Journal, manifest: Manifest | None) -> bool:
     return all(each.state == "failed" for each in journal.iter_sources()) and not journal.seen()
 
 
-# ── its rows in the store ──
-
-
 def format_of_plan(plan: Plan) -> Format:
     """Return the format of a plan's messages; `RequestInvalidError` where what it needs is not installed."""
     match plan.format:

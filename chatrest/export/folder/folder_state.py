@@ -30,9 +30,6 @@ _TRIES: Final = 20
 """How often a reader reads again because runs begin and end meanwhile."""
 
 
-# ── journal and manifest ──
-
-
 def check_journal(folder: Path, journal: Journal) -> Manifest | None:
     """Return the folder's manifest, None if there is none, after all checks; changes nothing.
 
@@ -97,9 +94,6 @@ def has_later_changes(journal: Journal, manifest: Manifest) -> bool:
 def _number(generation: str | None) -> int:
     number = (generation or "").partition("-")[0]
     return int(number) if number.isdecimal() and len(number) < 19 else 0
-
-
-# ── for readers ──
 
 
 class FolderState(Struct, kw_only=True):

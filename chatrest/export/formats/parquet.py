@@ -105,9 +105,6 @@ def _raw_arrays(lines: bytes) -> tuple[Array, Array]:
     return texts, pa.nulls(len(texts), pa.binary())
 
 
-# ── the columns of records ──
-
-
 def column_values(lines: bytes, rows: int) -> dict[str, Sequence[Any]]:
     """Return the columns of `SCHEMA` for so many records, one per line, without the source and `raw`."""
     values = _READER.read(lines, rows)
@@ -158,9 +155,6 @@ def _fitting(value: Any, type: Any) -> Any:
         return tuple(_fitting(members.get(field.name), field.type) for field in type)
     kind = next(kind for kind, own in _TYPES.items() if own == type)
     return SCALARS[kind](value)
-
-
-# ── arrays ──
 
 
 def array_of(values: Sequence[Any], type: Any) -> Array:

@@ -114,9 +114,6 @@ def from_each(
             return
 
 
-# ── what the export has noted ──
-
-
 def noted_files(folder: Path, state: FolderState) -> Iterator[StoreFile]:
     """Yield the files that the journal names, or without a journal those of the manifest."""
     if state.journal is not None:

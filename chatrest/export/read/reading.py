@@ -29,13 +29,7 @@ from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, TableEntry, read as read_manifest
 from ..folder.run_log import RunEntry, runs_in
 from ..folder.tables import ATTACHMENTS, TABLES, has_content, read_table as records_of, table_path
-from ..formats.stored_records import (
-    ALL_TIMES,
-    TimeWindow,
-    damage_error,
-    milliseconds,
-    record_batches,
-)
+from ..formats.stored_records import ALL_TIMES, TimeWindow, damage_error, milliseconds, record_batches
 from ..plan.file_names import STEM, path_inside
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
@@ -329,9 +323,7 @@ def table_records(view: FolderView, entry: TableEntry) -> Iterator[bytes]:
 
 
 @contextmanager
-def attachment_files(
-    out: str | PathLike[str],
-) -> Iterator[Callable[[str], AbstractContextManager[Path]]]:
+def attachment_files(out: str | PathLike[str]) -> Iterator[Callable[[str], AbstractContextManager[Path]]]:
     """Give a context manager for the path of an attachment, by `file` of its row in the table `attachments`.
 
     There may be no file at the path. A file of an object store is downloaded, and removed after the block.

@@ -39,9 +39,6 @@ RunLeft: TypeAlias = Callable[
 """Runs what is left of a night elsewhere, until nothing is; gives the reports of each part by its number."""
 
 
-# ── a part ──
-
-
 async def run_part(
     session: AsyncSession,
     out: str | PathLike[str],
@@ -90,9 +87,6 @@ async def run_part(
     )
     await put(files, f"{name}/{STATE}", state.encoded())
     return report
-
-
-# ── all of them ──
 
 
 async def export_parts(
@@ -199,8 +193,6 @@ async def _is_left(files: PartFiles, parts: Parts, number: int) -> bool:
     state = await read_state(files, parts, number)
     return state.night < parts.night or not await is_settled(files, parts, number, state)
 
-
-# ── their reports ──
 
 _COUNTS: Final = ("written", "changed", "deleted")
 _ATTACHMENTS: Final = AttachmentCounts.__struct_fields__

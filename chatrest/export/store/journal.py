@@ -315,14 +315,13 @@ class StoreJournal(JournalFile):
             rows = self._db.execute(sql, values)
         while portion := self._fetched(rows, PORTION):
             try:
-                converted = msgspec.convert(portion, list[kind], strict=False, dec_hook=_read_ids)
+                # Of the types of columns msgspec does not know that of ids alone.
+                converted = msgspec.convert(
+                    portion, list[kind], strict=False, dec_hook=lambda _, value: IdSet.from_bytes(value)
+                )
             except DAMAGE as error:
                 raise self._damage(f"is damaged: {error}") from None
             yield from converted
-
-
-def _read_ids(_: type, value: Any) -> IdSet:
-    return IdSet.from_bytes(value)  # the only type of a column that msgspec does not know
 
 
 def joint_block(blocks: list[StoreBlock]) -> StoreBlock:
