@@ -85,6 +85,10 @@ def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
         raise RequestInvalidError(f"stamp = {shown(stamp)}: expected the years 1 to 9999") from None
 
 
+class _FormError(ValueError):
+    """The error of a value that has none of the forms."""
+
+
 def parse_timestamp(
     name: str, value: object, *, per_second: int = 1, end: bool = False, zone: tzinfo | None = None
 ) -> int:
@@ -101,6 +105,15 @@ def parse_timestamp(
         return _timestamp(value, timedelta(seconds=1) / per_second, end=end, zone=zone)
     except ValueError as reason:
         raise RequestInvalidError(f"{name} = {shown(value)}: {reason}", name=name) from None
+
+
+def has_time_form(value: object) -> bool:
+    """Return True if a value has one of the forms, also if it is refused for another reason."""
+    try:
+        _timestamp(value, _DAY, end=False, zone=None)
+    except ValueError as reason:
+        return not isinstance(reason, _FormError)
+    return True
 
 
 def _timestamp(value: object, unit: timedelta, *, end: bool, zone: tzinfo | None) -> int:
@@ -120,7 +133,7 @@ def _timestamp(value: object, unit: timedelta, *, end: bool, zone: tzinfo | None
         if has_length and (day := _compact_date(str(moment))):
             raise ValueError(_two_meanings(moment, day))
     if stamp < 0:
-        raise ValueError(f"expected {TIME_FORMS}")
+        raise _FormError(f"expected {TIME_FORMS}")
     return stamp
 
 
@@ -174,7 +187,7 @@ def read_time(text: str, zone: tzinfo | None = None) -> int | date:
         raise ValueError("day and month are not distinct: expected year-month-day, such as 2026-01-31")
     if _LONG_YEAR.fullmatch(text):
         raise ValueError("expected years of four digits, such as 2026-01-31")
-    raise ValueError(f"expected {TIME_FORMS}")
+    raise _FormError(f"expected {TIME_FORMS}")
 
 
 def _read_iso(text: str) -> date | None:

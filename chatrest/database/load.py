@@ -254,7 +254,6 @@ class _Loader:
                 yield self._message_batch(view, batch, None)
 
     def _load_tables(self, news: ExportNews) -> None:
-        """Load the tables whose files have changed, in any of the parts."""
         files: dict[str, list[tuple[FolderView, TableEntry]]] = {table: [] for table in TABLE_COLUMNS}
         for view in news.views:
             for entry in table_entries(view):

@@ -336,7 +336,9 @@ class _Importer:
         for record in records:
             reply, line = replies.get(record.key), record.end.line
             code, message = _code_and_message(reply)
-            was_imported = line <= self._uncertain_until and _is_code_of_existing(code)
+            # It was refused as it exists; that a group is full is another conflict.
+            exists = "_ALREADY_" in code or code in ("ERR_SAME_SCOPE", "status 409")
+            was_imported = exists and line <= self._uncertain_until
             if getattr(reply, "success", None) is not True and not was_imported:
                 code, message = scrub(code, secrets), scrub(message, secrets)
                 yield LineNote(file=file.name, line=line, key=record.key, code=code, message=message)
@@ -375,11 +377,6 @@ def _is_about_records(error: ApiError) -> bool:
     """Return True for an error that other records might not get; after any other one the import stops."""
     is_refusal = isinstance(error, BadRequestError | ConflictError) or error.code in _NOT_FOUND
     return is_refusal or error.status == _TOO_LARGE
-
-
-def _is_code_of_existing(code: str) -> bool:
-    """Return True if a record was refused as it exists; that a group is full is another conflict."""
-    return "_ALREADY_" in code or code in ("ERR_SAME_SCOPE", "status 409")
 
 
 def _code_and_message(reply: Any) -> tuple[str, str]:

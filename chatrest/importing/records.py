@@ -22,7 +22,7 @@ from .._parameters.checked import Body
 from .._parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
 from .._secrets import shown
 from ..errors import ReplyUnreadableError, RequestInvalidError
-from ..times import TIME_FORMS, parse_timestamp
+from ..times import has_time_form
 from .input_files import LinePosition
 
 Kind: TypeAlias = Literal["users", "groups", "members", "messages"]
@@ -174,13 +174,10 @@ def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
 
 def _check_times(kind: Kind, members: Mapping[str, Any]) -> None:
     """Raise `RequestInvalidError` for a value that is no time, with the forms that a time has in JSON."""
-    for member in filter(lambda name: name.endswith(("At", "_at")), members):
-        try:
-            parse_timestamp(member, members[member])
-        except RequestInvalidError as error:
-            if TIME_FORMS in str(error):
-                fault = f"{member} = {json.dumps(members[member])}"
-                raise RequestInvalidError(f"{kind.removesuffix('s')}: {fault}: expected {_TIMES}") from None
+    record = kind.removesuffix("s")
+    for member, value in members.items():
+        if member.endswith(("At", "_at")) and not has_time_form(value):
+            raise RequestInvalidError(f"{record}: {member} = {json.dumps(value)}: expected {_TIMES}")
     if kind == "messages" and members.keys().isdisjoint(("sentAt", "sent_at")):
         raise RequestInvalidError(f"message: 'sentAt' is missing: expected {_TIMES}")
 

@@ -146,7 +146,9 @@ class Index:
         self.redaction = Redaction(redact=choice.redact, patterns=choice.patterns)
         self.hidden: dict[int, Counter[str]] = {}
         """By rank of a message: how often something of a kind was hidden in it, since it was cleared."""
-        self.person: Callable[[int], PersonEntry] = lru_cache(_PEOPLE)(self._person)
+        self.person: Callable[[int], PersonEntry] = lru_cache(_PEOPLE)(
+            lambda number: next(self._people_where("WHERE number = ?", number), _NOBODY)
+        )
         self.db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_WAIT)
         try:
             for sql in ("journal_mode=WAL", "synchronous=OFF", "cache_size=-20000"):
@@ -439,9 +441,6 @@ class Index:
         )
         app = conversation.app
         return [(visible(self.hide(name, app)), visible(self.hide(uid, app))) for name, uid in rows]
-
-    def _person(self, number: int) -> PersonEntry:
-        return next(self._people_where("WHERE number = ?", number), _NOBODY)
 
     def person_of(self, app: str, uid: str) -> PersonEntry | None:
         """Return a person by the uid that a record has, in which it may be a pseudonym."""

@@ -114,14 +114,18 @@ def test_the_tests_in_the_guide_pass(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def set_variables(monkeypatch: pytest.MonkeyPatch, emulator: Emulator) -> None:
+    monkeypatch.setenv("CHATREST_APP_ID", emulator.app.app_id)
+    monkeypatch.setenv("CHATREST_API_KEY", emulator.app.api_key)
+    monkeypatch.setenv("CHATREST_BASE_URL", emulator.base_url)
+
+
 async def test_the_readmes_web_backend_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     [block] = [block for path, block in BLOCKS if path == "README.md" and "web.Application()" in block]
     names: dict[str, Any] = {"__name__": "backend"}
     exec(block, names)
     async with Emulator(users=5, messages=100) as emulator:
-        monkeypatch.setenv("CHATREST_APP_ID", emulator.app.app_id)
-        monkeypatch.setenv("CHATREST_API_KEY", emulator.app.api_key)
-        monkeypatch.setenv("CHATREST_BASE_URL", emulator.base_url)
+        set_variables(monkeypatch, emulator)
         async with TestClient(TestServer(names["app"])) as client:
             served = await client.get("/users/user-001/messages")
             first = await served.json()
@@ -139,9 +143,7 @@ async def test_the_guides_paging_endpoint_goes_both_ways(monkeypatch: pytest.Mon
     names: dict[str, Any] = {"__name__": "backend"}
     exec(block, names)
     async with Emulator(users=2, messages=100) as emulator:
-        monkeypatch.setenv("CHATREST_APP_ID", emulator.app.app_id)
-        monkeypatch.setenv("CHATREST_API_KEY", emulator.app.api_key)
-        monkeypatch.setenv("CHATREST_BASE_URL", emulator.base_url)
+        set_variables(monkeypatch, emulator)
         async with TestClient(TestServer(names["app"]), headers={"X-User": "user-001"}) as client:
 
             async def ids(**query: str) -> list[int]:

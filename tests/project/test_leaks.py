@@ -17,17 +17,10 @@ ONCE = RetryPolicy(attempts=1)
 
 
 @pytest.fixture
-def transports(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[asyncio.BaseTransport]]:
+def transports(note_transports: Any) -> Iterator[list[asyncio.BaseTransport]]:
     """Every transport that the client opens."""
     made: list[asyncio.BaseTransport] = []
-    before = asyncio.BaseEventLoop.create_connection
-
-    async def create_connection(*args: Any, **kwargs: Any) -> Any:
-        transport, protocol = await before(*args, **kwargs)
-        made.append(transport)
-        return transport, protocol
-
-    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", create_connection)
+    note_transports(made.append)
     yield made
     made.clear()
 

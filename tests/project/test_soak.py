@@ -68,17 +68,10 @@ def sleepless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def transports(monkeypatch: pytest.MonkeyPatch) -> Iterator[WeakSet[Any]]:
+def transports(note_transports: Any) -> Iterator[WeakSet[Any]]:
     """The client's transports that are still referenced."""
     made: WeakSet[Any] = WeakSet()
-    before = asyncio.BaseEventLoop.create_connection
-
-    async def create_connection(*args: Any, **kwargs: Any) -> Any:
-        transport, protocol = await before(*args, **kwargs)
-        made.add(transport)
-        return transport, protocol
-
-    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", create_connection)
+    note_transports(made.add)
     yield made
     made.clear()
 

@@ -242,7 +242,6 @@ class _Reader(NamedTuple):
 
 
 def _has_id_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
-    """Return a test whether a record has one of these ids."""
     keys = set(journal.keys_of(ids).values())
 
     def is_wanted(raw: bytes) -> bool:
