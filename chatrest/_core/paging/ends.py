@@ -40,7 +40,7 @@ def documented_last_page(view: PageView) -> NextPage | None:
     """A reply without the position that is documented for all but the last: the end."""
     meta, paging = view.page.meta, view.facts.paging
     positions = (meta.next, meta.cursor, view.page.cursor)
-    if "page" in view.asked_position or view.page.position_fault is not None:
+    if "page" in view.asked_position or view.page.position_fault is not None or view.lacks_records:
         return None
     if positions != (None, None, None):
         return None

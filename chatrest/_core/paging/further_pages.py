@@ -29,6 +29,12 @@ class NextPage(Struct, frozen=True):
     """A mark of this page that later steps recognise, so that the walk does not go round in a circle."""
 
 
+def numbered_page_with_missing_records(view: PageView) -> NextPage | None:
+    """Fewer records than a page by number counts: again, once, as no position leads to the missing ones."""
+    is_suspect = view.lacks_records and not view.memory.has_asked_again and view.goes_by_number
+    return NextPage(view.cursor.position, is_same=True) if is_suspect else None
+
+
 def number_after_new_items(view: PageView) -> NextPage | None:
     """Something new on a page that was asked for by its number: the next number."""
     return _number(view) if "page" in view.asked_position and view.ids and view.has_new else None

@@ -29,6 +29,7 @@ RUNGS: Final[tuple[Callable[[PageView], NextPage | None], ...]] = (
     # Its counts alone: most pages by number get no further.
     ends.missing_items,
     ends.last_page_by_count,
+    further_pages.numbered_page_with_missing_records,
     further_pages.number_after_new_items,
     # Faults and ends that its positions show.
     ends.unreadable_position,

@@ -87,8 +87,10 @@ class PageView(Struct, frozen=True, dict=True):
 
     @property
     def is_believably_short(self) -> bool:
-        """True if a short page can be believed: no cap cut it off, and no "last" was wrong so far."""
-        if self.facts.thorough or self.is_doubted:
+        """True if a short page can be believed: it holds what it counts, no cap cut it off, and no "last"
+        was wrong so far.
+        """
+        if self.facts.thorough or self.is_doubted or self.lacks_records:
             return False
         return 0 < len(self.ids) < self.largest and self.is_short
 
