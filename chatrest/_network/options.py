@@ -20,7 +20,7 @@ from .._parameters.fields import words_of
 from .._telemetry import Listener
 from ..app import App, check_proxy
 from ..errors import request_id_of
-from .places import PRIORITIES, Priority
+from .lanes import PRIORITIES, Priority
 from .timing import Clock, Sleep
 from .transport import Verify
 

@@ -189,5 +189,5 @@ def _limit_state(app_id: str, rate_class: RateClass, gate: RateGate) -> LimitSta
         next_slot=gate.delay("bulk" if lanes.bulk and not lanes.interactive else "interactive"),
         interactive=len(lanes.interactive),
         bulk=len(lanes.bulk),
-        active=gate.share.active,
+        active=gate.app.active,
     )

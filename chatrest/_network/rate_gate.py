@@ -10,7 +10,8 @@ from typing import Final, TypeAlias
 
 from .._core.pace.pacer import GatePacer
 from .._core.requests.endpoint import RateClass
-from .places import AppShare, LaneQueues, Priority, PrioritySemaphore, Waiter
+from .lanes import LaneQueues, Priority, Waiter
+from .places import AppPlaces, PrioritySemaphore
 from .timing import Timing
 
 MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
@@ -34,8 +35,8 @@ class RateGate:
 
     def __init__(self, pacer: GatePacer, timing: Timing, places: PrioritySemaphore, app_id: str) -> None:
         self.pacer: GatePacer = pacer
-        self.share: AppShare = places.share(app_id)
-        """The places that the app holds, in all rate classes."""
+        self.app: AppPlaces = places.of_app(app_id)
+        """The places of the app, in all rate classes."""
         self.lanes: LaneQueues = LaneQueues()
         self._timing = timing
         self._places = places
@@ -48,7 +49,7 @@ class RateGate:
     @property
     def is_idle(self) -> bool:
         """True if the app has no requests, and the service has not refused it for a time that lasts."""
-        return self.share.is_idle and not self.waiting and not self.pacer.is_probing
+        return self.app.is_idle and not self.waiting and not self.pacer.is_probing
 
     def delay(self, lane: Priority) -> float:
         """Return the seconds until the next slot, without the requests that wait for it."""
@@ -65,7 +66,7 @@ class RateGate:
             lanes.interactive
             or (lanes.bulk and not urgent)
             or pacer.delay(now, urgent=urgent) > 0
-            or not self._places.try_acquire(self.share, lane)
+            or not self._places.try_acquire(self.app, lane)
         ):
             return False
         pacer.take(now, urgent=urgent)
@@ -93,7 +94,7 @@ class RateGate:
                 self._promote(lane)
 
     def release(self, lane: Priority) -> None:
-        self._places.release(self.share, lane)
+        self._places.release(self.app, lane)
 
     async def _lead(self, lane: Priority, leader: Waiter) -> None:
         while not leader.served:
@@ -103,7 +104,7 @@ class RateGate:
             elif lane == "bulk" and self.lanes.interactive:
                 await self._sleep(_YIELD_SECONDS)
             else:
-                await self._places.acquire(self.share, lane)
+                await self._places.acquire(self.app, lane)
                 if self.delay(lane) > 0:  # another request took the slot meanwhile
                     self.release(lane)
                 else:

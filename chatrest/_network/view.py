@@ -26,6 +26,7 @@ from .._parameters.fields import words_of
 from ..app import check_proxy_use
 from ..errors import ChatRestError, RequestInvalidError
 from .client import Client, Sender
+from .lanes import Priority
 from .options import (
     OPTIONS_OF_VIEWS,
     UNCHANGED,
@@ -36,7 +37,6 @@ from .options import (
     check_option,
     checked_options,
 )
-from .places import Priority
 from .pool import PoolState
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")

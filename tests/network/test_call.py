@@ -12,7 +12,7 @@ from chatrest._core.replies.rate_signal import Signal
 from chatrest._core.requests.arguments import Timeouts
 from chatrest._core.requests.endpoint import Replay
 from chatrest._core.requests.wire import Request
-from chatrest._network.places import Priority
+from chatrest._network.lanes import Priority
 from chatrest._network.pool import Pool
 from chatrest._network.rate_gate import RateGate
 from chatrest._network.transport import Reply
@@ -201,7 +201,7 @@ async def test_a_call_that_waited_for_a_place_is_not_sent_during_a_rate_limit(la
 @in_time
 async def test_unused_slots_do_not_accumulate_while_the_pool_is_full() -> None:
     harness = VirtualPool(OK, slow=0.0, pace=Pace(rate=60), concurrency=1)
-    assert harness.pool.places.try_acquire(harness.gate.share, "interactive")
+    assert harness.pool.places.try_acquire(harness.gate.app, "interactive")
     calls = [asyncio.create_task(harness.call()) for _ in range(60)]
     await asyncio.sleep(30)
     harness.gate.release("interactive")
@@ -304,7 +304,7 @@ async def test_the_error_of_a_missed_deadline_lists_all_durations() -> None:
     while harness.gate.delay("interactive") <= 0:
         harness.gate.pacer.take(harness.timing.now(), urgent=True)
     paced = harness.gate.expected_wait("interactive")
-    assert harness.pool.places.try_acquire(harness.gate.share, "interactive")
+    assert harness.pool.places.try_acquire(harness.gate.app, "interactive")
     call = asyncio.create_task(harness.fails_beside(deadline=9.0, first_wait=4.0))
     await asyncio.sleep(2.0)
     harness.gate.release("interactive")

@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 from hypothesis import example, given, strategies as st
 
-from chatrest._network.places import MOMENT, PRIORITIES, AppShare, Priority, PrioritySemaphore
+from chatrest._network.lanes import PRIORITIES, Priority
+from chatrest._network.places import MOMENT, AppPlaces, PrioritySemaphore
 from tests.cases import loop_over
 from tests.network.calls import in_time
 from tests.network.visits import Task, Visit, ended, play, run_loop, spawn, visits
@@ -19,17 +20,17 @@ class MonitoredSemaphore:
 
     def __init__(self, count: int) -> None:
         self.places = PrioritySemaphore(count)
-        self.shares = {name: self.places.share(name) for name in (SHOP, GAME, NEWS)}
+        self.apps = {name: self.places.of_app(name) for name in (SHOP, GAME, NEWS)}
         self.most_bulk = count - count // 10
         self.inside: list[tuple[Priority, object]] = []
         self.waiting: list[tuple[Priority, object]] = []
         self.order: list[object] = []
 
     async def visit(self, lane: Priority, name: object, seconds: float = 0.0, app: str = SHOP) -> None:
-        me, share = (lane, name), self.shares[app]
+        me, places = (lane, name), self.apps[app]
         self.waiting.append(me)
         try:
-            await self.places.acquire(share, lane)
+            await self.places.acquire(places, lane)
         finally:
             self.waiting.remove(me)
         self.inside.append(me)
@@ -39,15 +40,15 @@ class MonitoredSemaphore:
             await asyncio.sleep(seconds)
         finally:
             self.inside.remove(me)
-            self.places.release(share, lane)
+            self.places.release(places, lane)
 
     def check(self) -> None:
-        assert len(self.inside) <= self.places.active <= most_places(self.places.count, len(self.shares))
+        assert len(self.inside) <= self.places.active <= most_places(self.places.count, len(self.apps))
         if not self.places.is_lending and self.places.active <= self.places.count:
             assert sum(lane == "bulk" for lane, _ in self.inside) <= self.most_bulk
 
     def is_empty(self) -> bool:
-        active = sum(share.active for share in self.shares.values())
+        active = sum(app.active for app in self.apps.values())
         return (self.places.active, self.places.waiting, active, self.inside, self.waiting) == (
             0,
             0,
@@ -62,11 +63,11 @@ def most_places(count: int, apps: int) -> int:
     return sum(count // number for number in range(1, apps + 1))
 
 
-def take_all(places: PrioritySemaphore, share: AppShare, lane: Priority = "interactive") -> AppShare:
+def take_all(places: PrioritySemaphore, app: AppPlaces, lane: Priority = "interactive") -> AppPlaces:
     """Hold as many places as an app gets without waiting, for calls that are never answered."""
-    while places.try_acquire(share, lane):
+    while places.try_acquire(app, lane):
         pass
-    return share
+    return app
 
 
 # ── one app ──
@@ -88,7 +89,7 @@ async def test_no_place_is_lost_and_every_waiter_is_served(visits: list[Visit], 
     )
     assert semaphore.is_empty()
     assert not semaphore.places.is_lending
-    assert take_all(semaphore.places, semaphore.shares[SHOP]).active == count
+    assert take_all(semaphore.places, semaphore.apps[SHOP]).active == count
 
 
 @given(visits, st.integers(1, 4))
@@ -116,23 +117,23 @@ async def test_places_of_an_app_go_to_interactive_calls_first_in_order_of_arriva
 @loop_over(("count", "bulk"), [(1, 1), (9, 9), (10, 9), (25, 23), (100, 90)])
 def test_one_app_has_all_places_and_a_tenth_is_reserved_for_interactive_calls(count: int, bulk: int) -> None:
     places = PrioritySemaphore(count)
-    share = places.share(SHOP)
-    assert take_all(places, share, "bulk").active == bulk
-    assert take_all(places, share, "interactive").active == places.active == count
-    places.release(share, "interactive")
-    assert not places.try_acquire(share, "bulk") or count == bulk
+    app = places.of_app(SHOP)
+    assert take_all(places, app, "bulk").active == bulk
+    assert take_all(places, app, "interactive").active == places.active == count
+    places.release(app, "interactive")
+    assert not places.try_acquire(app, "bulk") or count == bulk
 
 
 @pytest.mark.parametrize("is_served", [False, True])
 @in_time
 async def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: bool) -> None:
     places = PrioritySemaphore(1)
-    share = take_all(places, places.share(SHOP))
-    waiting = places.acquire(share, "interactive")
+    app = take_all(places, places.of_app(SHOP))
+    waiting = places.acquire(app, "interactive")
     waiting.send(None)
     assert places.waiting == 1
     if is_served:
-        places.release(share, "interactive")
+        places.release(app, "interactive")
     waiting.close()
     assert (places.active, places.waiting) == (1 - is_served, 0)
 
@@ -148,10 +149,10 @@ async def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
 ) -> None:
     places, loop = PrioritySemaphore(count), asyncio.get_running_loop()
     stuck_lane, lane = lanes
-    shares = [places.share(f"hanging {app}") for app in range(hanging)]
-    stuck = spawn(*(places.acquire(share, stuck_lane) for share in shares for _ in range(count + 10)))
+    apps = [places.of_app(f"hanging {number}") for number in range(hanging)]
+    stuck = spawn(*(places.acquire(app, stuck_lane) for app in apps for _ in range(count + 10)))
     await asyncio.sleep(1.0)
-    healthy = places.share("healthy")
+    healthy = places.of_app("healthy")
     for most_seconds in (MOMENT + 0.001, 0.0, 0.0):
         began = loop.time()
         await places.acquire(healthy, lane)
@@ -170,12 +171,12 @@ async def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_b
     count: int, share: int
 ) -> None:
     semaphore = MonitoredSemaphore(count)
-    places, stuck = semaphore.places, take_all(semaphore.places, semaphore.shares[GAME])
+    places, stuck = semaphore.places, take_all(semaphore.places, semaphore.apps[GAME])
     tasks = spawn(*(semaphore.visit("interactive", number, 1.0) for number in range(3 * share)))
     await asyncio.sleep(0.5)
-    assert (semaphore.shares[SHOP].active, places.active, places.is_lending) == (share, count + share, True)
+    assert (semaphore.apps[SHOP].active, places.active, places.is_lending) == (share, count + share, True)
     await asyncio.sleep(1.0)
-    assert semaphore.shares[SHOP].active == share
+    assert semaphore.apps[SHOP].active == share
     again = spawn(places.acquire(stuck, "interactive"))
     for _ in range(share):
         places.release(stuck, "interactive")
@@ -191,8 +192,8 @@ async def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_b
 @in_time
 async def test_lending_ends_when_a_place_is_free_though_no_call_waits() -> None:
     places = PrioritySemaphore(4)
-    take_all(places, stuck := places.share(GAME))
-    await places.acquire(healthy := places.share(SHOP), "interactive")
+    take_all(places, stuck := places.of_app(GAME))
+    await places.acquire(healthy := places.of_app(SHOP), "interactive")
     places.release(healthy, "interactive")
     assert (places.active, places.waiting, places.is_lending) == (4, 0, True)
     places.release(stuck, "interactive")
@@ -202,8 +203,8 @@ async def test_lending_ends_when_a_place_is_free_though_no_call_waits() -> None:
 @in_time
 async def test_a_waiter_that_is_cancelled_before_its_moment_is_over_lends_nothing() -> None:
     places = PrioritySemaphore(4)
-    take_all(places, stuck := places.share(GAME))
-    tasks = spawn(places.acquire(places.share(SHOP), "bulk"))
+    take_all(places, stuck := places.of_app(GAME))
+    tasks = spawn(places.acquire(places.of_app(SHOP), "bulk"))
     await asyncio.sleep(MOMENT / 2)
     tasks[0].cancel()
     await ended(tasks)
@@ -223,7 +224,7 @@ class Model:
     def __init__(self, count: int) -> None:
         self.count = count
         self.places = PrioritySemaphore(count)
-        self.shares = [self.places.share(str(number)) for number in range(APPS)]
+        self.apps = [self.places.of_app(str(number)) for number in range(APPS)]
         self.waiting: list[tuple[int, Priority, Task]] = []
         self.active: list[tuple[int, Priority]] = []
 
@@ -235,13 +236,13 @@ class Model:
         self.waiting = [call for call in self.waiting if not call[2].done()]
 
     def come(self, app: int, lane: Priority) -> None:
-        self.waiting.append((app, lane, *spawn(self.places.acquire(self.shares[app], lane))))
+        self.waiting.append((app, lane, *spawn(self.places.acquire(self.apps[app], lane))))
 
     async def end(self, number: int) -> None:
         """End a call; its place goes to the app that holds the fewest, of those that wait in the lane."""
         app, lane = self.active.pop(number % len(self.active))
         waiting, active = list(self.waiting), len(self.active)
-        self.places.release(self.shares[app], lane)
+        self.places.release(self.apps[app], lane)
         held = Counter(app for app, _ in self.active)
         await self.rest(0)
         served = [call for call in waiting if call[2].done()]
@@ -256,13 +257,13 @@ class Model:
     def end_and_cancel(self, number: int) -> None:
         """Cancel a call at the moment at which it may be given a place."""
         app, lane = self.active.pop(number % len(self.active))
-        self.places.release(self.shares[app], lane)
+        self.places.release(self.apps[app], lane)
         self.cancel(number)
 
     def check(self) -> None:
         """Check the counts, the bounds, and that no call waits while it may have a place."""
         held = Counter(app for app, _ in self.active)
-        assert [share.active for share in self.shares] == [held[number] for number in range(APPS)]
+        assert [app.active for app in self.apps] == [held[number] for number in range(APPS)]
         assert (self.places.active, self.places.waiting) == (len(self.active), len(self.waiting))
         for number, most in enumerate(sorted(held.values(), reverse=True), 1):
             assert most <= self.count // number

@@ -291,7 +291,7 @@ def test_of_many_apps_idle_ones_are_forgotten_and_refused_ones_are_not(
         call_app(pool, clock, f"app-{number}")
         assert len(pool.gates) <= 100
     assert {"busy", "held back"} <= set(apps_of(pool))
-    assert len(pool.places._shares) <= 100
+    assert len(pool.places._apps) <= 100
 
 
 # ── what is shown ──
