@@ -7,7 +7,7 @@ schema under `chatrest.schema_version`.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, compress
 from typing import Any, Final, TypeAlias
 
@@ -17,7 +17,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from ..._core.replies.scanner import read_record
 from ..._models.raw_json import REFUSED
-from .columns import MESSAGE_COLUMNS, SCALARS, MessageReader, snake_case
+from .columns import MESSAGE_COLUMNS, SCALARS, Column, MessageReader, snake_case
 from .stored_records import SourceLines, clean
 
 Array: TypeAlias = Any
@@ -30,26 +30,35 @@ TIME: Final = pa.timestamp("ms", "UTC")
 _TYPES: Final = {"text": pa.string(), "integer": pa.int64(), "time": TIME, "list": pa.list_(pa.string())}
 
 
-def _struct(texts: str, integers: str = "", times: str = "") -> Any:
-    kinds = (("text", texts), ("integer", integers), ("time", times))
-    return pa.struct([(name, _TYPES[kind]) for kind, names in kinds for name in names.split()])
+def _members(texts: str, integers: str = "", times: str = "") -> dict[str, str]:
+    """Return the wire names of a nested column's members, each with its kind."""
+    kinds = {"text": texts, "integer": integers, "time": times}
+    return {name: kind for kind, names in kinds.items() for name in names.split()}
 
 
 _NESTED: Final = {
-    "attachments": pa.list_(_struct("url name mime_type extension", "size")),
-    "reactions": pa.list_(_struct("reaction", "count")),
-    "mentions": pa.list_(_struct("uid name")),
-    "call": _struct(
-        "session_id type status sender receiver receiver_type conversation_id by_uid for_uid",
-        times="initiated_at joined_at started_at",
+    "attachments": _members("url name mimeType extension", "size"),
+    "reactions": _members("reaction", "count"),
+    "mentions": _members("uid name"),
+    "call": _members(
+        "sessionId type status sender receiver receiverType conversationId byUid forUid",
+        times="initiatedAt joinedAt startedAt",
     ),
 }
+_LISTS: Final = ("attachments", "reactions", "mentions")
+"""The nested columns that are lists of structs; the others are structs."""
+
+
+def _type_of(column: Column) -> Any:
+    if column.name not in _NESTED:
+        return _TYPES[column.kind]
+    struct = pa.struct([(snake_case(name), _TYPES[kind]) for name, kind in _NESTED[column.name].items()])
+    return pa.list_(struct) if column.name in _LISTS else struct
+
+
 SCHEMA: Final = pa.schema(
     [
-        *(
-            pa.field(each.name, _NESTED.get(each.name) or _TYPES[each.kind], nullable=each.name != "id")
-            for each in MESSAGE_COLUMNS
-        ),
+        *(pa.field(each.name, _type_of(each), nullable=each.name != "id") for each in MESSAGE_COLUMNS),
         ("source_name", pa.string()),
         pa.field("raw", pa.string(), nullable=False),
         ("raw_bytes", pa.binary()),
@@ -108,15 +117,17 @@ def _raw_arrays(lines: bytes) -> tuple[Array, Array]:
 def column_values(lines: bytes, rows: int) -> dict[str, Sequence[Any]]:
     """Return the columns of `SCHEMA` for so many records, one per line, without the source and `raw`."""
     values = _READER.read(lines, rows)
-    for name in ("attachments", "reactions", "mentions"):
+    for name in _LISTS:
         values[name] = [None if value is None else _decoded(value) for value in values[name]]
     values["mentions"] = list(map(_mentions, values["mentions"]))
     values["call"] = [
         _call(_decoded(entities)) if category == "call" else None
         for category, entities in zip(values["category"], values["call"], strict=True)
     ]
-    for name, own in _NESTED.items():
-        values[name] = [None if value is None else _fitting(value, own) for value in values[name]]
+    for name, kinds in _NESTED.items():
+        members = [(member, SCALARS[kind]) for member, kind in kinds.items()]
+        fit = _list_of_tuples if name in _LISTS else _tuple_of
+        values[name] = [None if value is None else fit(value, members) for value in values[name]]
     return values
 
 
@@ -129,8 +140,8 @@ def _call(entities: Any) -> Any:
     call, by, other = (_object(_object(entities).get(name)).get("entity") for name in ("on", "by", "for"))
     if not isinstance(call, dict):
         return None
-    uids = {"by_uid": _object(by).get("uid"), "for_uid": _object(other).get("uid")}
-    return {**call, "session_id": call.get("sessionid"), **uids}
+    uids = {"byUid": _object(by).get("uid"), "forUid": _object(other).get("uid")}
+    return {**call, "sessionId": call.get("sessionid"), **uids}
 
 
 def _decoded(value: Any) -> Any:
@@ -146,15 +157,18 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _fitting(value: Any, type: Any) -> Any:
-    """Return a value as `array_of` takes it for a type; None if it is not of it."""
-    if pa.types.is_list(type):
-        return [_fitting(each, type.value_type) for each in value] if isinstance(value, list) else None
-    if pa.types.is_struct(type):
-        members = {snake_case(name): member for name, member in _object(value).items()}
-        return tuple(_fitting(members.get(field.name), field.type) for field in type)
-    kind = next(kind for kind, own in _TYPES.items() if own == type)
-    return SCALARS[kind](value)
+Members: TypeAlias = Sequence[tuple[str, Callable[[Any], Any]]]
+"""The members of a struct: their wire names, and the functions that check their values."""
+
+
+def _list_of_tuples(value: Any, members: Members) -> list[tuple[Any, ...]] | None:
+    return [_tuple_of(each, members) for each in value] if isinstance(value, list) else None
+
+
+def _tuple_of(value: Any, members: Members) -> tuple[Any, ...]:
+    """Return a struct as `array_of` takes it; a member that is not of its kind is None."""
+    served = _object(value)
+    return tuple([check(served.get(name)) for name, check in members])
 
 
 def array_of(values: Sequence[Any], type: Any) -> Array:

@@ -90,6 +90,8 @@ def clean(value: Any, depth: int = _DEPTH) -> Any:
     deeply, are None.
     """
     match value:
+        case str() if value.isascii():
+            return value
         case str():
             return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         case list() if depth:
