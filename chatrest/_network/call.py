@@ -18,7 +18,7 @@ import tenacity
 from msgspec import Struct, field, structs
 from msgspec.structs import astuple
 
-from .._core.pace.retry import Attempts, Consequence, attempt_log, consequence
+from .._core.pace.retry import Attempts
 from .._core.replies.bounds import INLINE_BYTES
 from .._core.replies.rate_signal import signal
 from .._core.requests.endpoint import Call
@@ -27,15 +27,14 @@ from .._secrets import scrub
 from .._telemetry import LOGGER, Attempt, CallStart, Listener, Outcome, notify
 from ..errors import (
     ApiError,
-    ChatRestError,
     DeadlineExceededError,
-    DeadlineOutcomeUnknownError,
     DeadlineReason,
     RateLimitError,
     RequestInvalidError,
     TransportError,
     request_id_of,
 )
+from .call_errors import Durations, Failure, MissedDeadline, final_error
 from .options import CallOptions, Dice
 from .pool import Pool
 from .replies import (
@@ -43,7 +42,6 @@ from .replies import (
     is_of_user,
     limit_signal,
     note_acting_user,
-    outcome_unknown,
     read_large,
     read_reply,
     refusal,
@@ -56,15 +54,6 @@ R = TypeVar("R")
 
 _NO_ATTEMPTS: Final = Attempts()
 _NO_ATTEMPTS_PATIENT: Final = Attempts(patient=True)
-_LEAST_SHOWN: Final = 0.05
-"""Seconds that an error names; less would be formatted as 0.0."""
-_DEADLINE_TEXTS: Final[dict[DeadlineReason, str]] = {
-    "rate limit": "held back by the rate limit for longer than the deadline of {} s",
-    "place": "no place in the pool became free within the deadline of {} s",
-    "network": "no reply came within the deadline of {} s",
-    "wait": "the wait before the next attempt was longer than the deadline of {} s",
-}
-"""The error of a deadline that has passed, by what the call was waiting for."""
 
 
 _process = object()
@@ -114,13 +103,6 @@ class ActiveCall(Generic[R]):
     sent: bool = False
     """True if the last exchange failed and may have sent something."""
     reply: Reply | None = None
-    # Durations of all attempts together, in seconds.
-    paced: float = 0.0
-    queued: float = 0.0
-    network: float = 0.0
-    decoded: float = 0.0
-    waited: float = 0.0
-    """Between attempts, as measured: a cancel may cut a pause short."""
 
     def __init__(
         self, call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
@@ -128,6 +110,7 @@ class ActiveCall(Generic[R]):
         self._call, self._request, self._pool = call, request, pool
         self._options, self._context = options, context
         self._gate = pool.gates[options.destination.app_id, call.endpoint.rate_class]
+        self.durations = Durations()
         self._attempts = _NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT
 
     async def result(self) -> R:
@@ -148,9 +131,10 @@ class ActiveCall(Generic[R]):
                 return await self._repeat(failure)
             except (ApiError, TransportError) as error:
                 failure = error
-        raise self._final_error(failure)
+        endpoint = self._call.endpoint
+        raise final_error(failure, endpoint.name, endpoint.replay, self._attempts)
 
-    async def _repeat(self, failure: ApiError | TransportError) -> R:
+    async def _repeat(self, failure: Failure) -> R:
         outcomes = [failure]  # of the attempt that was made already
 
         async def attempt() -> R:
@@ -169,9 +153,7 @@ class ActiveCall(Generic[R]):
         loop = tenacity.AsyncRetrying(
             sleep=self._sleep,
             retry=tenacity.retry_if_exception(
-                lambda error: (
-                    isinstance(error, ApiError | TransportError) and self._attempts.pause is not None
-                )
+                lambda error: isinstance(error, Failure) and self._attempts.pause is not None
             ),
             wait=lambda _: self._attempts.pause or 0.0,
         )
@@ -185,13 +167,13 @@ class ActiveCall(Generic[R]):
         try:
             await timing.sleep(seconds)
         finally:
-            self.waited += timing.now() - began
+            self.durations.waited += timing.now() - began
 
     # ── one attempt ──
 
     async def _reported_attempt(self) -> R:
         """Make an attempt and send its telemetry, which has the pause that is planned after it."""
-        before, cause = (self.paced, self.queued, self.network, self.decoded), self._attempts.error
+        before, cause = structs.replace(self.durations), self._attempts.error
         error_name: str | None = "CancelledError"
         try:
             value = await self._attempt()
@@ -212,12 +194,9 @@ class ActiveCall(Generic[R]):
         try:
             began = self.began if self.number == 1 else now()
             if options.deadline is not None:
-                wait, left = (
-                    self._gate.expected_wait(options.priority),
-                    options.deadline - (began - self.began),
-                )
-                if wait >= left > 0:
-                    raise self._wait_too_long(wait, "rate limit", left)
+                remaining = options.deadline - (began - self.began)
+                if (wait := self._gate.expected_wait(options.priority)) >= remaining > 0:
+                    raise self._missed_deadline().wait_error(wait, "rate limit", remaining)
             if not self._gate.try_enter(options.priority, began):
                 await self._wait_to_enter()
                 began = now()
@@ -232,7 +211,7 @@ class ActiveCall(Generic[R]):
             finally:
                 self._gate.release(options.priority)
                 ended = now()
-                self.network += ended - began
+                self.durations.network += ended - began
             self._check_reply(reply, began, ended)
             if len(reply.body) <= INLINE_BYTES:
                 value = read_reply(reply, self._call, options)
@@ -241,7 +220,7 @@ class ActiveCall(Generic[R]):
             if self._call.acting_user is not None:
                 note_acting_user(self._context.ignored, self._call.endpoint, self._call.acting_user, value)
             if self._context.start is not None:
-                self.decoded += now() - ended
+                self.durations.decoded += now() - ended
             return value
         except (ApiError, TransportError) as error:
             failure = error
@@ -280,13 +259,13 @@ class ActiveCall(Generic[R]):
             await self._gate.enter(priority)
         finally:
             waited = now() - began
-            self.paced += min(waited, pace)
-            self.queued += max(0.0, waited - pace)
+            self.durations.paced += min(waited, pace)
+            self.durations.queued += max(0.0, waited - pace)
             self.stage = "place" if waited > pace or not pace else "rate limit"
 
     # ── the next attempt ──
 
-    def _plan_repeat(self, error: ApiError | TransportError) -> None:
+    def _plan_repeat(self, error: Failure) -> None:
         """Note the failure of an attempt, and the pause before the next one if the call is repeated.
 
         Raises `DeadlineExceededError` if that pause ends after the deadline.
@@ -305,70 +284,23 @@ class ActiveCall(Generic[R]):
         is_limited = isinstance(self._attempts.error, RateLimitError)
         if not is_limited:
             pause = max(pause, self._pool.budget.spend(now))
-        if options.deadline is not None and (left := options.deadline - (now - self.began)) <= pause:
-            raise self._wait_too_long(pause, "rate limit" if is_limited else "wait", left)
+        if options.deadline is not None and (remaining := options.deadline - (now - self.began)) <= pause:
+            raise self._missed_deadline().wait_error(pause, "rate limit" if is_limited else "wait", remaining)
         return pause
 
     # ── errors ──
 
-    def _final_error(self, error: ApiError | TransportError) -> ChatRestError:
-        """Return the error to raise: `error` with the log of the attempts, or an unknown outcome."""
-        name, attempts = self._call.endpoint.name, self._attempts
-        final: ChatRestError = error
-        if consequence(error, self._call.endpoint.replay) is Consequence.UNKNOWN:
-            final = outcome_unknown(name, error)
-        elif isinstance(error, TransportError):
-            final.args = (f"{name}: {error}",)
-        if isinstance(final, ApiError):
-            final.attempts = attempts.count
-        if attempts.count > 1:
-            more = max(0, attempts.count - 1 - len(attempts.log))
-            before = attempt_log(attempts.log, str(final).removeprefix(f"{name}: "), more)
-            final.args = (f"{final} (after {attempts.count} attempts; {before})",)
-        return final
-
-    def _wait_too_long(self, wait: float, reason: DeadlineReason, left: float) -> DeadlineExceededError:
-        event = "the rate limit's next slot" if reason == "rate limit" else "the next attempt"
-        text = f"{event} is {wait:.1f} s away, and the deadline of {self._seconds} s leaves {left:.1f} s"
-        return self._deadline_error(text, reason, wait)
-
     def deadline_passed(self) -> DeadlineExceededError:
-        return self._deadline_error(_DEADLINE_TEXTS[self.stage].format(self._seconds), self.stage, None)
+        return self._missed_deadline().passed_error(self.stage)
 
-    @property
-    def _seconds(self) -> float:
-        """The deadline to the millisecond: it may be what a web request has left."""
-        assert self._options.deadline is not None
-        return round(self._options.deadline, 3) or self._options.deadline
-
-    def _deadline_error(self, text: str, reason: DeadlineReason, wait: float | None) -> DeadlineExceededError:
-        name = self._call.endpoint.name
-        sent = self._attempts.count + (self.stage == "network")
-        text = f"{name}: {text}{self._spent_text(sent)}"
-        kind = DeadlineExceededError
-        if self.sent and self._call.endpoint.replay == "never":
-            kind, text = DeadlineOutcomeUnknownError, f"{text}; it was sent, and may have been applied"
-        error = kind(text, operation=name, attempts=sent, reason=reason, retry_after=wait)
-        error.__cause__ = self._attempts.error
-        return error
-
-    def _spent_text(self, sent: int) -> str:
-        attempts = self._attempts
-        pairs = (
-            (self.paced, "held back by the rate limit"),
-            (self.queued, "waiting for a place"),
-            (self.network, f"on the network in {sent} attempt{'s' if sent > 1 else ''}"),
-            (attempts.waited, "waiting between attempts"),
-        )
-        parts = [
-            ", ".join(f"{seconds:.1f} s {activity}" for seconds, activity in pairs if seconds >= _LEAST_SHOWN)
-        ]
-        log, more = attempts.log, attempts.count - len(attempts.log)
-        if more == 1:  # the last error, without a pause after it
-            log, more = (*log, (str(attempts.error), None)), 0
-        parts.append(attempt_log(log, more=more))
-        text = "; ".join(filter(None, parts))
-        return f" ({text})" if text else ""
+    def _missed_deadline(self) -> MissedDeadline:
+        endpoint, deadline = self._call.endpoint, self._options.deadline
+        assert deadline is not None
+        return MissedDeadline(
+            operation=endpoint.name, deadline=deadline, attempts=self._attempts, durations=self.durations,
+            sent=self._attempts.count + (self.stage == "network"),
+            may_be_applied=self.sent and endpoint.replay == "never",
+        )  # fmt: skip
 
     # ── telemetry ──
 
@@ -377,10 +309,10 @@ class ActiveCall(Generic[R]):
             self._request = with_headers(self._request, added)
 
     def _attempt_telemetry(
-        self, before: tuple[float, ...], error_name: str | None, cause: BaseException | None
+        self, before: Durations, error_name: str | None, cause: BaseException | None
     ) -> Attempt:
         """Return the telemetry of the attempt that has just ended; `before` are the durations until then."""
-        reply, attempts = self.reply, self._attempts
+        reply, attempts, durations = self.reply, self._attempts, self.durations
         headers: Mapping[str, str] = {} if reply is None else reply.headers
         stated, request_id = signal(headers), request_id_of(headers)
         is_planned = attempts.count == self.number  # it failed, and a repetition was considered
@@ -389,10 +321,10 @@ class ActiveCall(Generic[R]):
             number=self.number,
             status=None if reply is None else reply.status,
             reply_bytes=0 if reply is None else len(reply.body),
-            paced=self.paced - before[0],
-            queued=self.queued - before[1],
-            network=self.network - before[2],
-            decoded=self.decoded - before[3],
+            paced=durations.paced - before.paced,
+            queued=durations.queued - before.queued,
+            network=durations.network - before.network,
+            decoded=durations.decoded - before.decoded,
             pause=attempts.pause if is_planned else None,
             request_id=None if request_id is None else scrub(request_id, self._options.secrets),
             limit=stated.limit,
@@ -406,11 +338,7 @@ class ActiveCall(Generic[R]):
             *astuple(self._start),
             attempts=self.number,
             seconds=self._context.timing.now() - self.began,
-            paced=self.paced,
-            queued=self.queued,
-            network=self.network,
-            decoded=self.decoded,
-            waited=self.waited,
+            **structs.asdict(self.durations),
             status=None if self.reply is None else self.reply.status,
             error=error_name,
         )

@@ -32,11 +32,7 @@ from ..errors import (
     ApiError,
     ChatRestError,
     NotFoundError,
-    OutcomeUnknownError,
     ReplyUnreadableError,
-    ServerError,
-    ServerOutcomeUnknownError,
-    TransportError,
 )
 from .options import CallOptions, OnReply, RawReply
 from .transport import Reply, header_name, plain_headers
@@ -160,17 +156,6 @@ def _unreadable_error(
     if content_type in _NOT_JSON:
         failure.args = (f"{failure}; its Content-Type is {content_type}: is that the service's address?",)
     return failure
-
-
-def outcome_unknown(operation: str, error: ApiError | TransportError) -> ChatRestError:
-    text = f"{operation} is not repeated, and may or may not have been applied: {error}"
-    unknown: ChatRestError = OutcomeUnknownError(text)
-    if isinstance(error, ServerError):
-        unknown = ServerOutcomeUnknownError(text)
-        vars(unknown).update(vars(error))
-    unknown.operation = operation
-    unknown.__cause__ = error
-    return unknown
 
 
 def _credentials_of(call: Call[Any]) -> tuple[str, ...]:
