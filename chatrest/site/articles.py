@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from .contents import FileLink
-from .index import PageLink, PersonEntry
+from .index_messages import PageLink
+from .index_people import PersonEntry
 from .items import Item, Note, Quote
 from .text import EscapedText, TextPart, escaped_json
 from .zone import time_text

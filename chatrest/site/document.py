@@ -142,7 +142,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ("Exported", zone.time_text(max(ended) * 1000) if ended else ""),
         ("Made", f"{zone.time_text(round(now.timestamp() * 1000))}, by chatrest {version()}"),
         *_hashes(out),
-        ("Selected", ", ".join(map(index.hide, sorted({*choice.conversations, *choice.users})))),
+        ("Selected", ", ".join(map(index.redaction.hide, sorted({*choice.conversations, *choice.users})))),
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
         (
             "Redacted",
@@ -211,17 +211,19 @@ class _Document:
             yield {
                 **each._asdict(),
                 "first": self._maker.zone.day(each.first), "last": self._maker.zone.day(each.last),
-                "people": self._index.people_of(each.number),
+                "people": self._index.people.people_of(each.number),
                 "silent": self._index.silent_members(each), "entries": self._entries(each),
             }  # fmt: skip
 
     def _entries(self, conversation: ConversationEntry) -> Iterator[_Entry]:
         for cut in self._index.pages(conversation.number):
-            items = self._maker.items_of(self._index.messages(conversation.number, cut), conversation.number)
+            items = self._maker.items_of(
+                self._index.messages.of_page(conversation.number, cut), conversation.number
+            )
             for item in one_line_a_call([each for each in items if not self._is_below(conversation, each)]):
                 yield from self._with_replies(conversation, item)
             self._progress("writing", cut.page, None)
-            self._index.hidden.clear()
+            self._index.messages.hidden.clear()
 
     def _is_below(self, conversation: ConversationEntry, item: Item) -> bool:
         """Return True for a reply that is shown under an earlier message of its conversation."""
@@ -241,14 +243,14 @@ class _Document:
                 pending.append(self._replies(conversation, reply))
 
     def _replies(self, conversation: ConversationEntry, item: Item) -> Iterator[Item]:
-        replies = self._index.replies(conversation.number, item.rank, 0, -1) if item.replies else []
+        replies = self._index.messages.replies(conversation.number, item.rank, 0, -1) if item.replies else []
         items = one_line_a_call(self._maker.items_of(replies, conversation.number))
         return (each for each in items if self._is_below(conversation, each))
 
     def _entry(self, item: Item, depth: int) -> _Entry:
         zone = self._maker.zone
         number = next(self._numbers)
-        if self._log is not None and (hidden := self._index.hidden.get(item.rank)):
+        if self._log is not None and (hidden := self._index.messages.hidden.get(item.rank)):
             self._log.add(str(number), item.id, hidden)
         return _Entry(
             number, depth, item,

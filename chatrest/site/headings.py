@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from .._texts import plural
-from .index import ConversationEntry, Index, PersonEntry, initials
+from .index import ConversationEntry, Index
+from .index_people import PersonEntry, initials
 from .items import COLOURS, ItemMaker
 from .search import script
 from .zone import day_text
@@ -61,7 +62,7 @@ class Headings:
         self._writers = lru_cache(4)(index.colours)
 
     def row(self, conversation: ConversationEntry) -> ConversationRow:
-        [newest] = self._maker.items_of([self._index.message(conversation.newest)])
+        [newest] = self._maker.items_of([self._index.messages.at(conversation.newest)])
         who = "" if newest.kind == "line" else newest.sender.name
         return ConversationRow(
             conversation, self._initials(conversation), conversation.number % COLOURS,
@@ -72,7 +73,9 @@ class Headings:
     def _initials(self, conversation: ConversationEntry) -> str:
         if conversation.is_group:
             return initials(conversation.plain_title)
-        people = [self._index.person(each) for each in self._index.parties(conversation.number)[1:] if each]
+        people = [
+            self._index.people.person(each) for each in self._index.parties(conversation.number)[1:] if each
+        ]
         people.sort(key=lambda person: person.name.casefold())
         return "".join(each.initials[0] for each in people) or initials(conversation.plain_title)
 
@@ -80,7 +83,7 @@ class Headings:
         guid, *pair = self._index.parties(conversation.number)
         writers = self._writers(conversation.number)
         numbers = dict.fromkeys([*writers, *(each for each in pair if each is not None)])
-        people = tuple(map(self._index.person, list(numbers)[:_PEOPLE]))
+        people = tuple(map(self._index.people.person, list(numbers)[:_PEOPLE]))
         kind, first = "Group" if guid is not None else "One to one", self._maker.zone.day(conversation.first)
         return Heading(kind, people, len(numbers) > _PEOPLE, first)
 

@@ -21,11 +21,13 @@ from ..database.load import OnCount
 from ..database.schema import STATE
 from . import index_schema as schema
 from .heads import entities_of, rank_of, record_of, token
-from .index import MESSAGES, Index
+from .index import Index
 from .pseudonyms import people_in
 from .text import visible
 from .zone import DAY, Zone
 
+MESSAGES: Final = 250
+"""The most messages of a page."""
 BYTES: Final = 280_000
 """The bytes of records after which a page ends."""
 LONGEST: Final = 8_000
@@ -197,10 +199,13 @@ def _title(
     """
     is_hidden = index.choice.pseudonyms
     names = {
-        name if is_hidden else index.hide(_shortened(name), app) for name in (person, other_person) if name
+        name if is_hidden else index.redaction.hide(_shortened(name), app)
+        for name in (person, other_person)
+        if name
     }
     people = " & ".join(sorted(names, key=str.casefold))
-    return visible(index.hide(_shortened(group or ""), app) or people or index.hide(id, app))
+    hide = index.redaction.hide
+    return visible(hide(_shortened(group or ""), app) or people or hide(id, app))
 
 
 def _is_visible(name: str) -> bool:

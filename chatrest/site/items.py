@@ -29,7 +29,9 @@ from .contents import (
     text_of,
 )
 from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
-from .index import ConversationEntry, Index, MessageEntry, PageCut, PageLink, PersonEntry, QuotedMessage
+from .index import ConversationEntry, Index
+from .index_messages import MessageEntry, PageCut, PageLink, QuotedMessage
+from .index_people import PersonEntry
 from .text import TextPart, segments, visible, visible_json
 from .zone import Zone, time_text
 
@@ -182,8 +184,8 @@ class ItemMaker:
         self._index = index
         self.zone = Zone(index.choice.timezone)
         self._iso = self.zone.iso
-        self._person_of: Callable[[str, str], PersonEntry | None] = lru_cache(10_000)(index.person_of)
-        self._quoted: Callable[[str, int], QuotedMessage | None] = lru_cache(1_000)(index.quoted)
+        self._person_of: Callable[[str, str], PersonEntry | None] = lru_cache(10_000)(index.people.person_of)
+        self._quoted: Callable[[str, int], QuotedMessage | None] = lru_cache(1_000)(index.messages.quoted)
         self._thread_facts = lru_cache(1)(index.thread_facts)
         self._thread_counts = lru_cache(1)(index.thread_counts)
         self._colours_of = lru_cache(4)(index.colours)
@@ -201,7 +203,7 @@ class ItemMaker:
         items = list(map(self._item, messages))
         if conversation is not None:
             self._add_threads(items, self._thread_counts(conversation))
-        if self._index.has_reactors:
+        if self._index.messages.has_reactors:
             self._add_reactors(items)
         return items
 
@@ -214,19 +216,23 @@ class ItemMaker:
         threads, parents = self._thread_facts(conversation.number)
         begun = parents[bisect_left(parents, (cut.time, cut.rank)) : bisect_left(parents, (cut.last + 1, 0))]
         return [
-            [(colours.get(each), index.person(each)) for each in sorted(dependencies.senders)],
+            [(colours.get(each), index.people.person(each)) for each in sorted(dependencies.senders)],
             [self._person_of(app, uid) for uid in sorted(dependencies.people)],
             [self._quoted(app, rank) for rank in sorted(dependencies.quoted)],
-            [index.files(app, rank) for rank in sorted(dependencies.files)],
-            [index.newest_version(app, rank) for rank in sorted(dependencies.edited)],
-            index.reactors_of_page(conversation, cut) if index.has_reactors else [],
+            [index.messages.files(app, rank) for rank in sorted(dependencies.files)],
+            [index.messages.newest_version(app, rank) for rank in sorted(dependencies.edited)],
+            (
+                index.messages.reactors_of_page(app, conversation.number, cut)
+                if index.messages.has_reactors
+                else []
+            ),
             threads if dependencies.has_threads else begun,
         ]  # fmt: skip
 
     def _add_reactors(self, items: list[Item]) -> None:
         """Say who has reacted: the table may know more of them than the record counts."""
         by_rank: dict[int, dict[str, list[str]]] = {}
-        for rank, reaction, uid in self._index.reactors(self._app, (item.rank for item in items)):
+        for rank, reaction, uid in self._index.messages.reactors(self._app, (item.rank for item in items)):
             by_rank.setdefault(rank, {}).setdefault(visible(reaction)[:30], []).append(uid)
         for item in items if by_rank else ():
             if item.deleted is None and (known := by_rank.get(item.rank)):
@@ -252,7 +258,7 @@ class ItemMaker:
                 item.is_plain, self.dependencies.has_threads = False, True
 
     def _item(self, stored: MessageEntry) -> Item:
-        sender, rank, raw = self._index.person(stored.sender), stored.rank, stored.raw
+        sender, rank, raw = self._index.people.person(stored.sender), stored.rank, stored.raw
         self._app = sender.app
         self.dependencies.senders.add(stored.sender)
         colour = _COLOURS[self._colours.get(stored.sender, stored.sender) % COLOURS]
@@ -290,9 +296,9 @@ class ItemMaker:
 
     def _add_versions(self, item: Item, record: ShownRecord) -> None:
         item.edited = self._note(record.edited_by, record.edited_at)
-        if self._index.has_versions:
+        if self._index.messages.has_versions:
             self.dependencies.edited.add(item.rank)
-            versions = self._index.versions(item.sender.app, item.rank)
+            versions = self._index.messages.versions(item.sender.app, item.rank)
             item.versions = tuple((text, self.zone.time_text(at)) for text, at in versions)
 
     def _add_text(self, item: Item, text: str) -> None:
@@ -331,7 +337,7 @@ class ItemMaker:
         if record is None:
             if known is None:
                 return None
-            name, text = self._index.person(known.sender).name, known.text
+            name, text = self._index.people.person(known.sender).name, known.text
             self.dependencies.senders.add(known.sender)
         else:
             data, name = object_of(record.get("data")), self._name(record.get("sender"))
@@ -383,7 +389,7 @@ class ItemMaker:
         if not isinstance(files, list):
             return ()
         self.dependencies.files.add(item.rank)
-        stored = self._index.files(self._app, item.rank) if self._index.has_files else {}
+        stored = self._index.messages.files(self._app, item.rank) if self._index.messages.has_files else {}
         return tuple(
             file_link(each, stored.get(position, ""), text_of(record.type))
             for position, each in enumerate(files[:_MOST_FILES])

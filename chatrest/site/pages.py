@@ -31,7 +31,9 @@ from ..errors import RequestInvalidError
 from .articles import Articles, Escape, name_of
 from .headings import ConversationRow, Headings, days_script
 from .heads import record_of
-from .index import ConversationEntry, Index, PageCut, PersonEntry
+from .index import ConversationEntry, Index
+from .index_messages import PageCut
+from .index_people import PersonEntry
 from .items import FLAGS, Item, ItemMaker, one_line_a_call
 from .text import EscapedText, is_address, visible_json
 from .zone import day_text, weekday_of
@@ -108,7 +110,9 @@ class Pages:
 
     def items(self, conversation: ConversationEntry, cut: PageCut) -> list[Item]:
         """Return the messages of a page, with their links."""
-        items = self.maker.items_of(self.index.messages(conversation.number, cut), conversation.number)
+        items = self.maker.items_of(
+            self.index.messages.of_page(conversation.number, cut), conversation.number
+        )
         source = f"{cut.page}-source.html#"
         for item in items:
             item.href = f"#{item.anchor}"
@@ -135,7 +139,7 @@ class Pages:
         days = [(day_text(day) if day >= 0 else "undated", page, count) for day, page, count in known]
         months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
         return self._render_in("days", conversation, pages=pages, months=months,
-                        people=self.index.people_of(conversation.number),
+                        people=self.index.people.people_of(conversation.number),
                         silent=self.index.silent_members(conversation))  # fmt: skip
 
     def days_script(self, conversation: ConversationEntry, pages: int) -> bytes:
@@ -156,8 +160,8 @@ class Pages:
     ) -> Iterator[dict[str, Any]]:
         """Yield threads of (rank of the first message, replies to skip, replies to show)."""
         index, number = self.index, conversation.number
-        parents = index.messages_by_rank(number, [rank for rank, _, _ in rows])
-        replies = [index.replies(number, *row) for row in rows]
+        parents = index.messages.by_rank(number, [rank for rank, _, _ in rows])
+        replies = [index.messages.replies(number, *row) for row in rows]
         messages = [*parents.values(), *chain.from_iterable(replies)]
         items = iter(self.maker.items_of(messages, number))
         parent_items = {rank: next(items) for rank in parents}
@@ -194,7 +198,7 @@ class Pages:
         )  # fmt: skip
 
     def people_page(self, part: int, parts: int) -> str:
-        people = self.index.people(offset=(part - 1) * LIST, limit=LIST)
+        people = self.index.people.writers(offset=(part - 1) * LIST, limit=LIST)
         rows = [
             {
                 **person._asdict(),
@@ -208,9 +212,9 @@ class Pages:
         return self._render("people", "", rows=rows, part=part, parts=parts)
 
     def person(self, person: PersonEntry) -> str:
-        raw = self.index.record_of_person(person)
+        raw = self.index.people.record_of(person)
         avatar = record_of(raw).get("avatar") if raw else None
-        rows = self.index.conversations_of(person.number, _PLACES)
+        rows = self.index.people.conversations_of(person.number, _PLACES)
         places = [
             self._conversation(each)._asdict()
             | {"messages": count, "first": self.maker.zone.day(start), "last": self.maker.zone.day(end)}

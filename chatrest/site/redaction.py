@@ -28,6 +28,7 @@ from urllib.parse import unquote
 
 from .._models.raw_json import read_value, write_value
 from .pseudonyms import Pseudonyms
+from .text import visible
 
 _PLAIN: Final = (
     {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code not in (0xFF08, 0xFF09)}  # full-width
@@ -105,8 +106,7 @@ class Redaction:
         self._redact = redact
         self._patterns = [re.compile(pattern) for pattern in patterns]
         self._names: Pseudonyms | None = None
-        self.app = ""
-        """The app of the texts that are hidden: two of them may have the same names."""
+        self._app = ""
         self._cached = lru_cache(_TEXTS)(self._hide_and_count)
         self.counts = Counter[str]()
 
@@ -119,10 +119,31 @@ class Redaction:
         self._names = names
         self._cached.cache_clear()
 
-    def hide(self, text: str) -> str:
+    def hide(self, text: str, app: str = "") -> str:
+        """Return a text of an app without what is hidden: two apps may have the same names."""
+        self._app = app
+        return self._hide_any(text)
+
+    def visible_text(self, text: str, app: str) -> str:
+        return visible(self.hide(text, app))
+
+    def visible_key(self, app: str, key: str) -> str:
+        """Return an id without what is hidden; of many apps with that of the app, as in `shop/ann`."""
+        return f"{app}/{self.visible_text(key[len(app) + 1 :], app)}" if app else self.visible_text(key, app)
+
+    def record(self, raw: bytes, app: str = "") -> bytes:
+        self._app = app
+        try:
+            return write_value(self._hide_in_value(read_value(raw)))
+        except (ValueError, RecursionError):
+            return _UNREADABLE
+
+    # ── texts ──
+
+    def _hide_any(self, text: str) -> str:
         if len(text) > _SHORT:
             return self._hide(text)
-        hidden, counts = self._cached(self.app, text)
+        hidden, counts = self._cached(self._app, text)
         if counts:
             self.counts.update(counts)
         return hidden
@@ -142,18 +163,10 @@ class Redaction:
                 return hidden
         return self._hide_plain(text)
 
-    def record(self, raw: bytes) -> bytes:
-        try:
-            return write_value(self._hide_in_value(read_value(raw)))
-        except (ValueError, RecursionError):
-            return _UNREADABLE
-
-    # ── texts ──
-
     def _hide_plain(self, text: str) -> str:
         if (names := self.names) is None:
             return self._without_data(text)
-        names.app = self.app
+        names.app = self._app
         if (alias := names.alias_of(text)) is not None:
             self.counts["name"] += 1 + ("_user_" in alias)
             return alias
@@ -200,7 +213,7 @@ class Redaction:
         kind = type(value)
         if kind is str:
             is_id = not is_free and name in _IDS and value.isdigit()
-            return value if is_id else self.hide(value)
+            return value if is_id else self._hide_any(value)
         if kind is dict:
             return self._hide_in_members(value, is_free)
         if kind is list:
@@ -210,7 +223,7 @@ class Redaction:
         if not is_whole or is_known:
             return value
         text = str(int(value))
-        hidden = self.hide(text)
+        hidden = self._hide_any(text)
         return value if hidden == text else hidden
 
     def _hide_in_members(self, value: dict[str, Any], is_free: bool) -> dict[str, Any]:
@@ -224,7 +237,7 @@ class Redaction:
                 inside = (
                     "[secret]" if is_secret else self._hide_in_value(each, name, is_free or name in _FREE)
                 )
-                members[_unique_name(self.hide(name), members)] = inside
+                members[_unique_name(self._hide_any(name), members)] = inside
         return members
 
 

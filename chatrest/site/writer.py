@@ -33,8 +33,9 @@ from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
 from .choice import Choice, SiteOptions, check_has_messages, choice_of
 from .headings import LISTED, conversations_script
-from .index import ConversationEntry, Index, PageCut, disk_errors
+from .index import ConversationEntry, Index, disk_errors
 from .index_build import database_of, update_index
+from .index_messages import PageCut
 from .items import Dependencies, Item
 from .pages import STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
 from .redaction import HiddenLog
@@ -270,7 +271,7 @@ class _Writer:
         return all(map(self._state.keep, page.files))
 
     def _write_page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
-        page, hidden = self._state.page(_page_path(conversation, cut)), self._index.hidden
+        page, hidden = self._state.page(_page_path(conversation, cut)), self._index.messages.hidden
         hidden.clear()
         items = self._pages.items(conversation, cut)
         dependencies = self._pages.maker.dependencies
@@ -325,9 +326,9 @@ class _Writer:
                     self._missing += not self._state.copy(file.href, path)
 
     def _write_people(self) -> None:
-        for person in self._index.all_people():
+        for person in self._index.people.people():
             self._state.write(f"u/{person.file}.html", self._pages.person(person))
-        parts = parts_of(self._index.writer_count())
+        parts = parts_of(self._index.count("people WHERE messages > 0"))
         for part in range(1, parts + 1):
             self._state.write(_list_name("people", part), self._pages.people_page(part, parts))
 

@@ -7,7 +7,8 @@ import pytest
 from msgspec import structs
 
 from chatrest.site.contents import FileLink
-from chatrest.site.index import PageLink, PersonEntry
+from chatrest.site.index_messages import PageLink
+from chatrest.site.index_people import PersonEntry
 from chatrest.site.items import Item, Note, Quote
 from chatrest.site.text import TextPart
 

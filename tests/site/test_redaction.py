@@ -282,8 +282,7 @@ def test_a_name_of_two_apps_is_in_each_of_them_its_own_persons() -> None:
         ("two", "Person 3, @Person 3, Person 3, Person 2, Person 4 and [name]"),
         ("three", "[name], @[name], [name], Person 2, Person 4 and [name]"),
     ):
-        redaction.app = app
-        assert redaction.hide(text) == expected
+        assert redaction.hide(text, app) == expected
 
 
 def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
