@@ -5,13 +5,13 @@ from ._core.pace.retry import RetryPolicy as RetryPolicy
 from ._core.paging.cursor import Cursor as Cursor
 from ._core.replies.one_record import parse as parse
 from ._core.requests.arguments import Timeouts as Timeouts
-from ._fan_out.stream import (
+from ._fan_out.outcomes import (
     Failure as Failure,
-    FanOut as FanOut,
     FanOutCounts as FanOutCounts,
     Outcome as Outcome,
     Success as Success,
 )
+from ._fan_out.stream import FanOut as FanOut
 from ._models.agent_knowledge import (
     DiscoveredUrl as DiscoveredUrl,
     KnowledgeAck as KnowledgeAck,

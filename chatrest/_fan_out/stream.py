@@ -10,102 +10,24 @@ iterator that blocks holds up the event loop: make it an asynchronous one.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from contextvars import Context, copy_context
 from types import GeneratorType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, final
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, final
 
 from .._core.requests.arguments import check_count, check_seconds, check_unquoted
 from .._telemetry import LOGGER
 from ..errors import DeadlineExceededError, FanOutError
+from .outcomes import Failure, FanOutCounts, Outcome, OutcomeQueue, Success
+
+if TYPE_CHECKING:
+    from .._network.client import Client
+    from .._network.view import ClientView
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _END: Final[Any] = object()
-
-
-class _Client(Protocol):
-    @property
-    def clock(self) -> Callable[[], float]: ...
-
-    @property
-    def sleep(self) -> Callable[[float], Awaitable[None]]: ...
-
-
-class _Session(Protocol):
-    """A view of a client, which imports this file."""
-
-    @property
-    def _client(self) -> _Client: ...
-
-
-class OutcomeBase(Struct, Generic[T, R], frozen=True):
-    """The outcome of a worker for one item: its value or its error."""
-
-    item: T
-    value: R | None
-    """The worker's result; None if it failed."""
-    error: BaseException | None
-    """The worker's error; None if it succeeded."""
-    seconds: float
-    """From the worker's begin to its end, by the session's clock."""
-
-    @property
-    def ok(self) -> bool:
-        """True if the worker returned."""
-        return self.error is None
-
-    def result(self) -> R:
-        """Return the worker's value, or raise its error."""
-        if self.error is not None:
-            raise self.error
-        return self.value  # type: ignore[return-value]  # None only where the worker returned it
-
-
-class Success(OutcomeBase[T, R], Generic[T, R], frozen=True):
-    """The outcome of a worker that returned: `value` is its result, `error` is None."""
-
-    if TYPE_CHECKING:
-        value: R
-        error: None
-
-        @property
-        def ok(self) -> Literal[True]: ...
-
-
-class Failure(OutcomeBase[T, R], Generic[T, R], frozen=True):
-    """The outcome of a worker that raised: `error` is what it raised, `value` is None."""
-
-    if TYPE_CHECKING:
-        value: None
-        error: BaseException
-
-        @property
-        def ok(self) -> Literal[False]: ...
-
-
-if TYPE_CHECKING:
-    Outcome: TypeAlias = Success[T, R] | Failure[T, R]
-    """A `Success` or a `Failure`: `if outcome.ok:`, or a `match` on the class, shows a type checker which."""
-else:
-    Outcome = OutcomeBase
-
-
-class FanOutCounts(Struct, frozen=True):
-    """The numbers of items of a fan-out at one moment."""
-
-    succeeded: int
-    failed: int
-    running: int
-
-    @property
-    def finished(self) -> int:
-        """The items whose worker ended in this run."""
-        return self.succeeded + self.failed
 
 
 @final
@@ -118,7 +40,7 @@ class FanOut(Generic[T, R]):
 
     def __init__(
         self,
-        client: _Client,
+        client: "Client",
         items: Iterable[T] | AsyncIterable[T],
         worker: Callable[[T], Awaitable[R]],
         *,
@@ -133,7 +55,8 @@ class FanOut(Generic[T, R]):
         check_unquoted(fits, "items", items, "an iterable or asynchronous iterable of items")
         check_unquoted(callable(worker), "worker", worker, "a function of an item, whose result is awaited")
         check_unquoted(isinstance(ordered, bool), "ordered", ordered, "True or False")
-        self._worker, self._ordered = worker, ordered
+        self._worker = worker
+        self._outcomes = OutcomeQueue[T, R](is_ordered=ordered)
         self._concurrency = check_count("concurrency", concurrency)
         self._stop_after = None if stop_after is None else check_count("stop_after", stop_after)
         self._deadline = check_seconds("deadline", deadline)
@@ -141,12 +64,6 @@ class FanOut(Generic[T, R]):
         self._begun = self._succeeded = self._failed = 0
         self._running: dict[asyncio.Task[Outcome[T, R]], tuple[int, T]] = {}
         """The items that are being worked on, with their number in the input."""
-        self._ready: deque[Outcome[T, R]] = deque()
-        """Outcomes that the consumer may take."""
-        self._waiting_for_order: dict[int, Outcome[T, R]] = {}
-        """Outcomes of an ordered fan-out that wait for an earlier one, by the number of their item."""
-        self._next_number = 0
-        """The number of the item whose outcome is next, in an ordered fan-out."""
         self._room_event = asyncio.Event()
         """Set when there may be room for another item: the reader of the input waits for it."""
         self._outcome_event = asyncio.Event()
@@ -209,7 +126,7 @@ class FanOut(Generic[T, R]):
             raise RuntimeError(f"{self!r} is not open: read it inside its `async with`")
         if self._is_awaited:
             raise RuntimeError(f"{self!r} is being read by another task: it has one reader at a time")
-        while not self._ready:
+        while not self._outcomes.ready:
             if self._is_over:
                 raise self._end_error()
             self._outcome_event.clear()
@@ -218,7 +135,7 @@ class FanOut(Generic[T, R]):
                 await self._outcome_event.wait()
             finally:
                 self._is_awaited = False
-        outcome = self._ready.popleft()
+        outcome = self._outcomes.ready.popleft()
         self._room_event.set()
         return outcome
 
@@ -266,7 +183,7 @@ class FanOut(Generic[T, R]):
 
     @property
     def _has_room(self) -> bool:
-        return max(len(self._running), len(self._ready) + len(self._waiting_for_order)) < self._concurrency
+        return max(len(self._running), len(self._outcomes)) < self._concurrency
 
     # ── the workers ──
 
@@ -311,13 +228,7 @@ class FanOut(Generic[T, R]):
             self._last_error = outcome.error
             if self._stop_after is not None and self._failed >= self._stop_after:
                 self._stop()
-        if not self._ordered:
-            self._ready.append(outcome)
-            return
-        self._waiting_for_order[number] = outcome
-        while self._next_number in self._waiting_for_order:
-            self._ready.append(self._waiting_for_order.pop(self._next_number))
-            self._next_number += 1
+        self._outcomes.add(number, outcome)
 
     def _stop(self) -> None:
         self._is_stopped = True
@@ -341,8 +252,7 @@ class FanOut(Generic[T, R]):
         self._stop()
         self._is_past_deadline = True
         self._cancel_workers()
-        self._ready.extend(self._waiting_for_order[number] for number in sorted(self._waiting_for_order))
-        self._waiting_for_order.clear()
+        self._outcomes.close_gaps()
         if self._error is None:
             more = "" if self._is_read else ", and the input has not come to its end"
             self._error = DeadlineExceededError(
@@ -373,7 +283,7 @@ class FanOut(Generic[T, R]):
 
 
 def fan_out(
-    session: _Session,
+    session: "ClientView",
     items: Iterable[T] | AsyncIterable[T],
     worker: Callable[[T], Awaitable[R]],
     *,
