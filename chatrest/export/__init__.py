@@ -22,7 +22,7 @@ from .run.dry_run import Estimate, estimate
 from .run.export import export
 from .seal.seal import SealResult, seal
 from .verify.result import Problem, Remedy, VerifyResult
-from .verify.whole import verify
+from .verify.verify import verify
 
 __all__ = [
     "AppExport", "AppResult", "AttachmentCounts", "AttachmentOptions", "Estimate",

@@ -7,7 +7,7 @@ whatever the cause is: nothing is deleted or cut, and what is moved is kept. Tes
 import shlex
 from enum import StrEnum
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -104,6 +104,15 @@ _WORDS: Final[dict[Remedy, str]] = {
 def path_in(export: str, subject: str) -> str:
     """Return a path in a folder of exports, or for a single export the path itself."""
     return "/".join(filter(None, (export, subject)))
+
+
+class Finding(NamedTuple):
+    """A problem that a check has found, with its advice; or a note, whose advice is None."""
+
+    kind: Kind
+    subject: str
+    text: str
+    advice: Remedy | None = None
 
 
 class Problem(Struct, frozen=True):
