@@ -190,8 +190,9 @@ class ListEnds:
         """
         job, until = reading.job, min(reading.last_id, reading.end)
         asked = [{"affix": "append", "id": str(reading.resumed_after)}] if reading.resumed_after else []
-        # The app's newest message is the last one of the lists that have it: nothing up to it comes after it.
-        if reading.coverage_limit == LAST and reaches_end and job.until not in reading.ids:
+        # Also of a list that has shown the app's newest message: the app's own list may go by id, and a
+        # message with a lower id have a later time.
+        if reading.coverage_limit == LAST and reaches_end:
             asked.append({"affix": "prepend", "id": str(until + 1)})
         for query in asked:
             try:  # a service may show those after the id as well

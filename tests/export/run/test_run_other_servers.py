@@ -204,6 +204,39 @@ async def test_a_later_message_with_an_earlier_time_ends_no_list_before_its_newe
     assert at_begin <= set(ids_of(tmp_path / "out"))
 
 
+class ServiceWithAppListById(CompatibleService):
+    """One whose own list of messages goes by id; those of users go by time."""
+
+    async def _list_messages(self, request: web.Request) -> web.Response:
+        if request.path != "/messages":
+            return await super()._list_messages(request)
+        query = dict(request.query)
+        return web.json_response(SmallService._page(self, self.records, query, self._size(query)))
+
+
+async def test_a_message_that_a_list_by_time_has_after_the_newest_id_of_the_app_is_read(
+    tmp_path: Path,
+) -> None:
+    """Message 99 has the time of a fast clock, so the list of ann has it after 100 and 101."""
+    service, replies = ServiceWithAppListById(clocks=(0, 60)), Counter[str]()
+    service.largest_page = 25
+    service.talk(98)
+    service.talk(1, node=1)
+    service.talk(1)
+    at_begin = set(service.ids)
+
+    def arrive() -> None:
+        replies["lists"] += 1
+        if replies["lists"] == 3:
+            service.talk(1)  # it is the last of the fourth page, which ends before message 99
+
+    service.before_list = arrive
+    async with service.session() as session:
+        report = await export(session, tmp_path / "out", ANN)
+    assert (report.complete, report.until) == (True, 100)
+    assert at_begin <= set(ids_of(tmp_path / "out"))
+
+
 # ── pairs, where the acting user is ignored ──
 
 
