@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 from .._texts import plural
 from .index import ConversationEntry, Index
 from .index_people import PersonEntry, initials
-from .items import COLOURS, ItemMaker
+from .item_maker import ItemMaker
+from .items import COLOURS
 from .search import script
 from .zone import day_text
 

@@ -34,7 +34,8 @@ from .heads import record_of
 from .index import ConversationEntry, Index
 from .index_messages import PageCut
 from .index_people import PersonEntry
-from .items import FLAGS, Item, ItemMaker, one_line_a_call
+from .item_maker import ItemMaker
+from .items import FLAGS, Item, one_line_a_call
 from .text import EscapedText, is_address, visible_json
 from .zone import day_text, weekday_of
 
