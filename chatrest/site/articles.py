@@ -41,14 +41,14 @@ class Articles:
 
     def records(self, items: Iterable[Item], address: str) -> EscapedText:
         """Return the records of messages, each with a link to its message on the page at this address."""
-        escape, shown_items = self._escape, [item for item in items if not item.is_long]
-        texts = escaped_json([item.raw for item in shown_items])
+        escape = self._escape
         sections = (
             f'<section class="record" id="{item.anchor}">'
             f'<a href="{address}#{item.anchor}">message {escape(item.id)}</a> '
             f"<small><bdi>{escape(name_of(item.sender))}</bdi>, {item.at or 'undated'}</small>"
-            f"<pre>{text.decode('utf-8', 'replace')}</pre></section>\n"
-            for item, text in zip(shown_items, texts, strict=True)
+            f"<pre>{escaped_json(item.raw)}</pre></section>\n"
+            for item in items
+            if not item.is_long
         )
         return EscapedText("".join(sections))
 

@@ -115,19 +115,6 @@ _HIDDEN: Final = re.compile(
 """Controls, the signs that turn the direction of writing, and halves of a pair."""
 
 
-_CONTROLS: Final = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
-_HIDDEN_BYTES: Final = tuple(
-    (pattern[:1], re.compile(pattern, re.DOTALL))
-    for pattern in (
-        b"\xc2[\x80-\x9f]",
-        b"\xe2(?:\x80[\xa8-\xae]|\x81[\xa6-\xa9])",
-        b"\xed[\xa0-\xbf]",
-        b"\xef\xbb\xbf",
-    )
-)
-"""All others, by their first bytes."""
-
-
 def visible(text: str) -> str:
     """Return a text in which nothing acts on what surrounds it: such letters are written as their numbers."""
     if text.isprintable():  # which none of the hidden ones is
@@ -150,24 +137,9 @@ class EscapedText(str):
         return self
 
 
-def escaped_json(raws: list[bytes]) -> list[bytes]:
-    """Return records as `visible_json` gives them, escaped."""
-    if _may_act(b"".join(raws)):
-        raws = [visible_json(raw).encode() if _may_act(raw) else raw for raw in raws]
-    return [raw.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;") for raw in raws]
-
-
-def _may_act(raw: bytes) -> bool:
-    """Return False for UTF-8 in which nothing is hidden: this takes a tenth of searching a text."""
-    if not raw.isascii():
-        try:
-            raw.decode()
-        except UnicodeDecodeError:
-            return True
-        for first, pattern in _HIDDEN_BYTES:
-            if first in raw and pattern.search(raw):
-                return True
-    return len(raw.translate(None, _CONTROLS)) != len(raw)
+def escaped_json(raw: bytes) -> str:
+    """Return a record as `visible_json` gives it, escaped for an element; its quotes may stay."""
+    return visible_json(raw).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _number(match: re.Match[str]) -> str:
