@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +17,7 @@ from ..options import AS_JSON, QUIET, LocalPath, check_outside, option_table
 from ..progress import ProgressLine
 
 if TYPE_CHECKING:
-    from ...export import VerifyResult
+    from ...export import Problem, VerifyResult
 
 
 @click.command(short_help="Seal an export: a BagIt bag with one root hash.")
@@ -153,12 +155,19 @@ def verify(out: str, root: str | None, report: Path | None, as_json: bool, quiet
     if as_json:
         streams.write_json({"export": str(out), **structs.asdict(result), "count": result.count})
     else:
-        for each in [*result.problems[:PROBLEMS_SHOWN], *result.notes[:PROBLEMS_SHOWN]]:
+        for each in [*_grouped(result.problems[:PROBLEMS_SHOWN]), *result.notes[:PROBLEMS_SHOWN]]:
             streams.warn(str(each))
     if not result.ok:
         raise ChatRestError(_failure_text(out, result))
     if not quiet and not as_json:
         streams.write_lines(_summary(result))
+
+
+def _grouped(problems: list["Problem"]) -> Iterator["Problem"]:
+    """Yield one problem for those of one file or source that are mended in the same way."""
+    for _, group in groupby(problems, attrgetter("subject", "remedy")):
+        first, *others = group
+        yield structs.replace(first, text="; ".join([first.text, *(each.text for each in others)]))
 
 
 def _failure_text(out: str, result: "VerifyResult") -> str:

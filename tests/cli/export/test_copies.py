@@ -15,6 +15,7 @@ from chatrest._texts import missing_extra
 from chatrest.export import Plan, export
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from tests.commands import Run, all_ids, summary_of
+from tests.damaged_exports import change_manifest
 from tests.export_runs import served
 
 from ..conftest import EmulatorThread, error_line
@@ -93,6 +94,14 @@ def test_each_problem_is_one_line_and_the_last_line_is_a_summary(out: Path) -> N
     assert f"run `chatrest export {out}` again" in missing_file
     assert unknown.startswith("more.ndjson: ")
     assert summary.startswith(f"{out} is damaged or not complete: 2 problems; ")
+
+
+def test_problems_of_one_file_that_are_mended_in_one_way_are_one_line(out: Path) -> None:
+    change_manifest(out, complete=False, reasons=["user ann: 403", "user bob: 403"])
+    line, summary = error_lines(run_verify(out))
+    reasons = [f"the export is not complete: user {name}: 403" for name in ("ann", "bob")]
+    assert line == f"manifest.json: {'; '.join(reasons)}; run `chatrest export {out}` again"
+    assert "2 problems" in summary
 
 
 def test_many_problems_are_counted(out: Path) -> None:
