@@ -23,7 +23,6 @@ from ..errors import ChatRestError, RequestInvalidError
 from ..export.folder.manifest import TableEntry
 from ..export.folder.run_log import runs_in
 from ..export.formats.columns import TABLE_COLUMNS, Column, row_values
-from ..export.read.changes import ExportNews, NewsBatch
 from ..export.read.exports import (
     Position,
     PositionError,
@@ -34,6 +33,7 @@ from ..export.read.exports import (
     runs_in_position,
 )
 from ..export.read.folder_view import FolderView
+from ..export.read.news import ExportNews, JournalNews, NewsBatch
 from ..export.read.reading import table_entries, table_records
 from .rows import COLUMNS, batched, clean_records, message_values
 from .schema import BLANK, BLANKED, INDEXES, STATE, VERSION, tables, views
@@ -184,7 +184,7 @@ class _Loader:
 
     def _check_is_same_export(self, news: ExportNews, removed_apps: set[str]) -> None:
         """Raise `RequestInvalidError` unless each export has the run up to which it was loaded."""
-        runs = {f"{_RUN_KEY}{view.export}": _identified_runs(news, view) for view in news.views}
+        runs = {f"{_RUN_KEY}{each.view.export}": _identified_runs(each) for each in news.exports}
         for key, run in self._stored_state.items():
             is_run = key.startswith(_RUN_KEY) and app_of(key.removeprefix(_RUN_KEY)) not in removed_apps
             if is_run and run not in runs.get(key, ()):
@@ -199,10 +199,11 @@ class _Loader:
     def _apply(self, news: ExportNews) -> LoadReport:
         target, state = self._target, self._state
         state["run"] = str(news.run)
-        for view in news.views:
-            state |= {f"{_RUN_KEY}{view.export}": run for run in _identified_runs(news, view)[-1:]}
+        for each in news.exports:
+            state |= {f"{_RUN_KEY}{each.view.export}": run for run in _identified_runs(each)[-1:]}
+        batches = (batch for each in news.exports for batch in each.batches(each.news))
         conflict = "" if self._is_first else _UPSERT
-        target.insert("messages", _MESSAGE, map(self._news_batch, news.batches()), conflict)
+        target.insert("messages", _MESSAGE, map(self._news_batch, batches), conflict)
         target.insert("versions", _MESSAGE, self._versions(news))
         self._load_tables(news)
         if self._is_first:
@@ -249,17 +250,20 @@ class _Loader:
         return [[app_of(view.export)] * len(raws), *values, reasons, raws]
 
     def _versions(self, news: ExportNews) -> Iterator[Batch]:
-        for view, versions in news.versions():
-            for batch in batched(chain.from_iterable(versions)):
-                yield self._message_batch(view, batch, None)
+        for each in news.exports:
+            for batch in batched(chain.from_iterable(each.versions())):
+                yield self._message_batch(each.view, batch, None)
 
     def _load_tables(self, news: ExportNews) -> None:
         files: dict[str, list[tuple[FolderView, TableEntry]]] = {table: [] for table in TABLE_COLUMNS}
-        for view in news.views:
-            for entry in table_entries(view):
-                files[entry.table].append((view, entry))
+        for each in news.exports:
+            for entry in table_entries(each.view):
+                files[entry.table].append((each.view, entry))
         for table, entries in files.items():
-            key, value = f"table {table}", " ".join(f"{view.export}:{each.sha256}" for view, each in entries)
+            key, value = (
+                f"table {table}",
+                " ".join(f"{view.export}:{entry.sha256}" for view, entry in entries),
+            )
             if self._stored_state.get(key, "") != value:
                 self._state[key] = value
                 self._target.execute(f"DELETE FROM {table}")  # noqa: S608
@@ -319,9 +323,9 @@ def _is_deleted(target: Any, app: str, id: Any) -> bool:
     return isinstance(id, str | int) and bool(target.execute(sql, [str(id), app]))
 
 
-def _identified_runs(news: ExportNews, view: FolderView) -> list[str]:
+def _identified_runs(news: JournalNews) -> list[str]:
     """Return the runs of an export that have ended, oldest first, as texts that no other export has."""
     with suppress(FileNotFoundError):  # no run has ended yet
-        app = news.app_ids[view.export]
-        return [f"{app} {each.run} {each.started} {each.finished}" for each in runs_in(view.folder)]
+        entries = runs_in(news.view.folder)
+        return [f"{news.app_id} {entry.run} {entry.started} {entry.finished}" for entry in entries]
     return []
