@@ -28,7 +28,7 @@ from ..errors import (
 )
 from . import streams
 from .environment import apps_file, chosen_app, chosen_app_name, proxy, session
-from .options import AS_JSON, WholeNumber, option_table, shown_default
+from .options import AS_JSON, option_table, shown_default, whole_number
 from .process import run
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _key(error: ChatRestError | None) -> Check:
 
 @click.command(short_help="Show the rate limits that the service states or that a session learns.")
 @option_table(
-    ("--requests", WholeNumber(1, 100), "N", "Requests to make, one after another.", shown_default(1)),
+    ("--requests", whole_number(1, 100), "N", "Requests to make, one after another.", shown_default(1)),
 )
 def limits(requests: int) -> None:
     """Show the rate limits of the app that a session knows after some requests, and those documented.

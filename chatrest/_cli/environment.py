@@ -65,8 +65,8 @@ def option_names() -> dict[str, str]:
     for param in command.params if command is not None else ():
         name = (param.name or "").rstrip("_").removeprefix("filter_")
         given = param.opts[0] if isinstance(param, click.Option) else param.human_readable_name.rstrip(".")
-        names |= {name: given, name.removesuffix("s"): given}
-    return names
+        names[name] = given
+    return {name.removesuffix("s"): given for name, given in names.items()} | names
 
 
 @contextmanager

@@ -33,9 +33,8 @@ from . import streams
 Format: TypeAlias = Literal["text", "csv", "json"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 FORMAT: Final = (
-    "--format format_", FORMATS, None,
-    ("text: a readable line each; csv: exact values, also where a text begins with =; json: as served.  "
-     "[default: text to a terminal, else json]"),
+    "--format format_", FORMATS, "FORMAT",
+    "text, csv, or json as served.  [default: text to a terminal, else json]",
 )  # fmt: skip
 _GAP: Final = "  "
 _MENTION: Final = re.compile(r"<@(?:uid|all):([^<>\s]+)>")

@@ -34,7 +34,7 @@ from .._secrets import scrub_all
 from ..errors import ChatRestError, CursorError, OutcomeUnknownError, ReplyUnreadableError
 from . import streams
 from .environment import management, session
-from .options import ListCommand, WholeNumber, filter_options, option_table, query_of, shown_default
+from .options import SectionCommand, filter_options, option_table, query_of, shown_default, whole_number
 from .process import run
 from .progress import ProgressLine
 from .record_formats import FORMAT, RecordWriter
@@ -43,10 +43,8 @@ if TYPE_CHECKING:
     from ..session import AsyncManagement, AsyncSession
 
 list_options: Final = option_table(
-    ("--limit", WholeNumber(min=0), "N", "Print no more than N.  [default: all]"),
-    ("--cursor", None, "TOKEN",
-     ("Continue where an earlier run stopped, with the token that it printed. Use the same filters. CSV has "
-      "no header then.")),
+    ("--limit", whole_number(0), "N", "Print no more than N.  [default: all]"),
+    ("--cursor", None, "TOKEN", "Continue an earlier run, with its token and the same filters."),
     FORMAT,
 )  # fmt: skip
 _EARLY_ENDS: Final = (ChatRestError, OSError, KeyboardInterrupt, asyncio.CancelledError)
@@ -92,7 +90,7 @@ def print_list(
         raise
 
 
-@click.command(cls=ListCommand, short_help="Print the messages of a user.")
+@click.command(cls=SectionCommand, short_help="Print the messages of a user.")
 @click.argument("uid")
 @click.option("--on-behalf-of", metavar="UID", help="Print the messages between this user and UID.")
 @list_options
@@ -114,7 +112,7 @@ def messages(uid: str, on_behalf_of: str | None, **given: Any) -> None:
     print_list(call, given, MessageCount if given["filter_count"] else Message)
 
 
-@click.command(cls=ListCommand, short_help="Print the users of the app.")
+@click.command(cls=SectionCommand, short_help="Print the users of the app.")
 @list_options
 @filter_options(UserQuery)
 def users(**given: Any) -> None:
@@ -131,7 +129,7 @@ def users(**given: Any) -> None:
     print_list(USERS_LIST(query=query_of(UserQuery, given)), given, User)
 
 
-@click.command(cls=ListCommand, short_help="Print the applications of the account.")
+@click.command(cls=SectionCommand, short_help="Print the applications of the account.")
 @list_options
 @filter_options(AppQuery)
 def apps(**given: Any) -> None:

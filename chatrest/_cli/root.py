@@ -17,7 +17,6 @@ from .. import __version__
 from .._parameters.fields import words_of
 from .._texts import nearest
 from ..errors import ChatRestError, RequestInvalidError
-from ..times import TIME_FORMS
 from . import streams
 from .call.command import OperationGroup, call
 from .doctor import doctor, limits
@@ -42,13 +41,6 @@ class CommandError(click.ClickException):
         self.exit_code = status  # type: ignore[misc]
 
 
-_TIMES: Final = (
-    "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
-    "today, yesterday, or an age such as 7d"
-)
-"""The forms of a time, without the types of Python."""
-
-
 def command_error(error: BaseException) -> CommandError:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -61,8 +53,7 @@ def command_error(error: BaseException) -> CommandError:
         case BrokenPipeError():
             return CommandError("", 0)
         case RequestInvalidError():
-            text = error_text(error, option_names()).replace(TIME_FORMS, _TIMES)
-            return CommandError(f"{text}{notes}", 2)
+            return CommandError(f"{error_text(error, option_names())}{notes}", 2)
         case OSError() if not isinstance(error, ChatRestError):
             reason = error.strerror or str(error) or type(error).__name__
             file = "" if error.filename is None else f"{error.filename}: "
@@ -225,7 +216,7 @@ def _text_of(error: click.ClickException) -> str:
             text += nearest(error.option_name, error.possibilities or ())
         case click.BadParameter() if not isinstance(error, click.MissingParameter):
             name = error.param_hint or (error.param.get_error_hint(error.ctx) if error.param else "")
-            text = f"{str(name).replace(chr(39), '')} {error.message}".strip().rstrip(".")
+            text = f"{str(name).strip(chr(39)).rstrip('.')} {error.message}".strip().rstrip(".")
     return text if error.ctx is None else f"{text} (see '{error.ctx.command_path} --help')"
 
 

@@ -17,7 +17,7 @@ from .. import __version__
 from .._texts import install_command, plural
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
-from .options import PORT, LocalPath, WholeNumber, option_table, shown_default
+from .options import PORT, LocalPath, option_table, shown_default, whole_number
 from .process import invocation, run
 from .progress import ProgressLine
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 @option_table(
     ("--host", None, None, "Where to listen; 0.0.0.0 for all addresses.", shown_default("127.0.0.1")),
     PORT,
-    ("--users", WholeNumber(0), "N", "Number of users.", shown_default(50)),
-    ("--messages", WholeNumber(0), "N", "Number of messages.", shown_default(1000)),
-    ("--seed", WholeNumber(0), "N", "The same seed and sizes generate the same data.", shown_default(0)),
+    ("--users", whole_number(0), "N", "Number of users.", shown_default(50)),
+    ("--messages", whole_number(0), "N", "Number of messages.", shown_default(1000)),
+    ("--seed", whole_number(0), "N", "The same seed and sizes generate the same data.", shown_default(0)),
 )  # fmt: skip
 def emulator(**options: Any) -> None:
     """Run an emulator of the service on this machine until Ctrl-C or SIGTERM (exit status 0).
@@ -92,8 +92,8 @@ _NEXT: Final = (
 
 @click.command(short_help="Show what chatrest does in a few seconds; needs no account.")
 @option_table(
-    ("--users", WholeNumber(2, 1000), "N", "Number of users.", shown_default(50)),
-    ("--messages", WholeNumber(0, 1_000_000), "N", "Number of messages.", shown_default(100_000)),
+    ("--users", whole_number(2, 1000), "N", "Number of users.", shown_default(50)),
+    ("--messages", whole_number(0, 1_000_000), "N", "Number of messages.", shown_default(100_000)),
     ("--out", LocalPath(), "DIRECTORY",
      f"A new or empty folder for the exported files.  [default: {_FOLDER}, or {_FOLDER}-2 …]"),
 )  # fmt: skip

@@ -16,6 +16,7 @@ from .._parameters.fields import words_of
 from .._parameters.files import File
 from .._secrets import HIDDEN, is_credential, shown
 from ..errors import RequestInvalidError
+from ..times import has_time_form
 
 _LISTS: Final = (inspect.CollectionType, inspect.TupleType)
 _OBJECTS: Final = (inspect.DictType, inspect.StructType, inspect.TypedDictType, inspect.DataclassType)
@@ -27,6 +28,13 @@ _LONGEST_CHOICES: Final = 44
 _WITHOUT_ZONE: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
 )
+
+
+TIME_WORDS: Final = (
+    "a date such as 2026-01-31, a time such as 2026-01-31T12:00Z, a timestamp such as 1767225600, "
+    "today, yesterday, or an age such as 7d"
+)
+"""The forms of a time that is a text."""
 
 
 def in_utc(text: str) -> str:
@@ -79,6 +87,8 @@ class ValueType(Struct, frozen=True):
                 return value if text[0] == "[" else [value]
             return [self.item.convert(name, item) for item in text.split(",")] if text else []
         if self.is_time:
+            if not has_time_form(text):
+                raise RequestInvalidError(f"{name} = {shown(text)}: expected {TIME_WORDS}")
             return in_utc(text)
         if is_json and self.takes(*_OBJECTS, inspect.AnyType):
             return read_json(name, text)

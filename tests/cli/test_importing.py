@@ -117,7 +117,7 @@ def test_an_interrupted_import_says_how_to_continue_and_does(
 
 def test_wrong_usage_is_status_2(command: Run, tmp_path: Path) -> None:
     without_credentials = CliRunner().invoke(root, ["import", "nothing"], env={})
-    words = "FILE... 'nothing': expected a file that exists (see 'chatrest import --help')"
+    words = "FILE 'nothing': expected a file that exists (see 'chatrest import --help')"
     assert error_line(without_credentials, 2) == words
     assert "is a folder: expected files of lines" in error_line(command(tmp_path), 2)
     assert importing.KINDS == KINDS

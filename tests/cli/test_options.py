@@ -35,7 +35,7 @@ def test_an_export_keeps_the_moment(command: Run, out: Path) -> None:
     for args in (("cat", str(out)), ("messages", "user-001"), ("export", str(out))):
         error = error_line(command(*args, "--since", "tomorrow"), 2)
         assert error.startswith(words)
-        assert error.endswith("today, yesterday, or an age such as 7d")
+        assert error.endswith(f"or an age such as 7d (see 'chatrest {args[0]} --help')")
 
 
 COMMANDS = {chatrest.MessageQuery: messages, chatrest.UserQuery: users, chatrest.AppQuery: apps}

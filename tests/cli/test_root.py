@@ -40,10 +40,20 @@ def test_the_help_of_a_command_has_examples_and_all_options(name: str) -> None:
     result = CliRunner().invoke(root, [name, "-h"])
     assert result.exit_code == 0, result.output
     assert "Example" in result.stdout
-    words = result.stdout.replace(",", " ").split()
+    words = re.sub(r"--\[no-\]([\w-]+)", r"--\1 --no-\1", result.stdout).replace(",", " ").split()
     for param in root.commands[name].params:
         for option in param.opts + param.secondary_opts if isinstance(param, click.Option) else []:
             assert option in words
+
+
+def test_each_option_of_an_export_is_one_line_in_its_section() -> None:
+    text = CliRunner().invoke(root, ["export", "--help"], terminal_width=110).stdout
+    titles = re.findall(r"^(\w.*):\n", text, re.MULTILINE)
+    assert titles == [
+        "Messages to read", "Files", "Later runs", "Large exports", "Many apps, object stores", "Options"
+    ]  # fmt: skip
+    lines = text.partition(f"{titles[0]}:\n")[2].splitlines()
+    assert [line for line in lines if line.startswith("   ")] == []
 
 
 def test_help_imports_neither_aiohttp_nor_rich_and_no_command_the_client_of_object_stores() -> None:
@@ -86,6 +96,8 @@ def test_the_version() -> None:
             ["html", "out", "s3://x/site"],
             "SITE 's3://x/site': expected a path of this machine",
         ),
+        (["seal", "out", ""], "BAG '': expected a path of this machine"),
+        (["users", "--role", ""], "--role '': expected a non-empty text"),
         (["guide", "exprts"], "PAGE 'exprts' (did you mean 'exports'?): expected 'backends', "),
         (["users", "--cursor", "abc"], "--cursor 'abc': expected a token of the same list (the cursor"),
         (["messages", "bob", "--api-key", "x"], "--api-key"),

@@ -24,15 +24,16 @@ from ..options import (
     QUIET,
     ExistingFile,
     LocalPath,
-    WholeNumber,
+    SectionCommand,
     check_together,
     option_table,
     seconds_of_age,
     shown_default,
+    time_in_utc,
+    whole_number,
 )
 from ..process import can_continue, continuation, root_option, run
 from ..progress import ProgressLine, regularly
-from ..value_types import in_utc
 from .apps import export_apps
 from .summary import Totals, estimate_facts, failure_lines, place_of, summary
 
@@ -79,53 +80,48 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     return names
 
 
-@click.command(short_help="Export messages to files; continues after an interruption.")
+@click.command(cls=SectionCommand, short_help="Export messages to files; continues after an interruption.")
 @click.argument("out")
 @option_table(
-    ("--journal", LocalPath(), "DIR",
-     "The local folder of an export in an object store.  [default: one of yours, named by the address]"),
+    "Messages to read",
     ("--all-users", bool, None, "The messages of every user.  [default if no source is named]"),
-    ("--user users", None, "UID", "The messages of UID. May be repeated.", {"multiple": True}),
+    ("--user users", None, "UID", "The messages of this user. May be repeated.", {"multiple": True}),
     ("--pair pairs", None, "UID UID", "The messages between two users. May be repeated.",
      {"nargs": 2, "multiple": True}),
-    ("--group groups", None, "GUID", "A group's messages. May be repeated.", {"multiple": True}),
+    ("--group groups", None, "GUID", "The messages of this group. May be repeated.", {"multiple": True}),
     ("--everything", bool, None, "The app's own list of all messages, instead of other sources."),
-    ("--since", in_utc, "T",
-     ("Sent at T or later: 2026-11-01, 2026-11-01T12:00+02:00, a timestamp, yesterday, or 7d (ago). "
-      "Without a zone it is UTC. Of yesterday or an age, later runs keep the moment of the first one.")),
-    ("--until", in_utc, "T",
-     "Sent at T or earlier. A date, also today or yesterday, means the END of that day (UTC)."),
-    ("--format format_", FORMATS, None, "Format of the files.  [default: ndjson]"),
-    ("--compress", COMPRESS, None, "Compression.  [default: none; zstd for parquet]"),
-    ("--partition", PARTITIONS, None,
-     "Files for all, or per source, month or day (UTC).  [default: source; parquet month]"),
-    ("--with tables", None, "TABLES",
-     f"Also tables: any of {','.join(TABLES)}. Later runs write them again.",
-     {"callback": _tables}),
-    ("--attachments", bool, None, "Also the files of messages. Later runs do so, too."),
-    ("--max-attachment", WholeNumber(min=1), "MB",
-     "As --attachments, with MB for the largest that is fetched.  [default: 100]"),
-    ("--only", bool, None,
-     "Read just the sources or the window that are given, a part of the folder's plan; the plan stays."),
-    ("--change-plan", bool, None,
-     "Make the sources and the window that are given the folder's plan; else others are refused."),
+    ("--since", time_in_utc, "T",
+     "Sent at T or later: 2026-11-01, 2026-11-01T12:00Z, yesterday, or 7d (ago)."),
+    ("--until", time_in_utc, "T", "Sent at T or earlier; a date is its whole day (UTC)."),
+    "Files",
+    ("--format format_", FORMATS, "FORMAT", "ndjson or parquet.  [default: ndjson]"),
+    ("--compress", COMPRESS, "HOW", "none, gzip or zstd.  [default: none; zstd for parquet]"),
+    ("--partition", PARTITIONS, "BY",
+     "source, month or day (UTC), or none: one for all.  [default: source; parquet: month]"),
+    ("--with tables", None, "TABLES", f"Also: {', '.join(TABLES)}.", {"callback": _tables}),
+    ("--attachments", bool, None, "Also the files of messages."),
+    ("--max-attachment", whole_number(1), "MB", "As --attachments, but no larger file.  [default: 100]"),
+    "Later runs",
     ("--recheck", seconds_of_age, "AGO",
-     "Also read the last 12h, 7d or 2w again, to find edited and deleted messages."),
-    ("--parts", WholeNumber(1, 10_000), "P",
-     "Make the export of P exports, OUT/part=00 and so on, for many processes; later runs need no number."),
-    ("--part", WholeNumber(min=0), "N", "Run part N of an export of parts, and no other one."),
-    ("--claim", bool, None,
-     "Run the next part that no other process has, until all are read: for any number of processes."),
-    ("--workers", WholeNumber(1, _MOST_WORKERS), "N",
-     "Number of sources that are read at the same time.", shown_default(WORKERS)),
+     "Read the last 12h, 7d or 2w again, to find edited and deleted messages."),
+    ("--only", bool, None, "Read just the sources and the window given here; the plan stays."),
+    ("--change-plan", bool, None, "Make the sources and the window given here the plan."),
+    "Large exports",
+    ("--workers", whole_number(1, _MOST_WORKERS), "N",
+     f"Sources that are read at the same time, at most {_MOST_WORKERS}.", shown_default(WORKERS)),
+    ("--parts", whole_number(1, 10_000), "P", "Make a new export of P parts, OUT/part=00 and so on."),
+    ("--part", whole_number(0), "N", "Run part N, and no other one."),
+    ("--claim", bool, None, "Run the next part that no other process has, until all are read."),
     ("--dask", None, "ADDRESS",
-     ("Read with the workers of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, or local:N. "
-      "OUT is a folder that all of them see, or in an object store.")),
+     "Run the parts on a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT or local:N."),
+    "Many apps, object stores",
+    ("--apps", ExistingFile(), "FILE", "Export each app of a TOML file into OUT/app=NAME."),
+    ("--journal", LocalPath(), "DIR",
+     "The local copy of an export in an object store.  [default: named by the address]"),
+    "Options",
     ("--dry-run", bool, None, "Write nothing; show about what it takes: messages and requests."),
     ("--json as_json", bool, None, "Print the summary or the estimate as one JSON object."),
     QUIET,
-    ("--apps", ExistingFile(), "FILE",
-     "Export each app of a TOML file into OUT/app=NAME; see `chatrest guide many-apps`."),
 )  # fmt: skip
 def export(
     out: str,
@@ -144,35 +140,20 @@ def export(
     Examples:
       chatrest export backup                 all users; the same command later adds what is new
       chatrest export backup --recheck 7d    also find what was edited or deleted in the last week
-      chatrest export talk --pair alice bob --group team --since 2026-01-01
-      chatrest export lake --format parquet --until 2026-10-31
+      chatrest export talk --pair alice bob --since 2026-01-01
       chatrest export backup --with users,groups,members --attachments
       chatrest export backup --dry-run       estimate the size; write nothing
-      chatrest export lake --parts 64 --claim    read parts beside other processes: see guide parts
-      chatrest export backups --apps apps.toml   each app of a file, a folder each
       chatrest export s3://bucket/chat       into an object store (also gs://… and az://…)
 
-    If it is interrupted, run `chatrest export OUT` to continue. Later runs need no other options: the plan of
-    a folder never changes in silence. Sources or a window that differ from it are refused. --only reads just
-    these sources once, and leaves the plan; with --change-plan they become the plan: what was exported of
-    others is kept, and nothing new is read of them. The window can become wider. Format and partition are set
-    by the first run.
-
-    Each message is stored once, in the first matching source: groups, then pairs, then users in the listed
-    order. A user's file is therefore not all of that user's messages.
-
-    An object store needs the extra `cloud`, and the usual variables of its provider (AWS_ACCESS_KEY_ID …).
-    The run writes to the local folder of --journal and publishes from there: readers of the store see
-    complete versions, and another machine can continue the export.
+    If it is interrupted, run it again: it continues. Sources, window, files and tables of the first run are
+    the plan of OUT: later runs need none of these options, and others are refused. The messages are below
+    OUT/messages, each once; `chatrest cat OUT` prints them, and `chatrest verify OUT` checks all of it.
 
     \b
-    Below OUT:
-      messages/…                             the messages; `chatrest cat OUT` prints them
-      users/, groups/, attachments/ …        the tables of --with, and the attachments
-      history-….ndjson                       older versions of changed messages (.gz or .zst if compressed)
-      manifest.json                          the list of files with checksums, and whether it is complete
-      runs.jsonl                             a line for each run: what was written, failed, requests, seconds
-      journal.sqlite                         the ids that are safely on disk; needed to continue
+    chatrest guide exports                   sources, the plan, failures, and what is in OUT
+    chatrest guide tables                    --with and --attachments
+    chatrest guide parts                     --parts, --part, --claim and --dask
+    chatrest guide object-stores, many-apps  --journal, and --apps
 
     Exit status: 0 the export is complete (with --only: what it names was read), 1 it is not, 2 wrong usage,
     130 interrupted, 143 ended by SIGTERM.
@@ -256,8 +237,8 @@ def _shown(monitor: "Monitor", line: ProgressLine, chat: "AsyncSession") -> Abst
 async def _export_by_cluster(
     chat: "AsyncSession", dask: str, out: str, plan: "Plan | None", options: dict[str, Any], *, quiet: bool
 ) -> "Report":  # fmt: skip
-    from ...distributed.job import connect
-    from ...distributed.start import export_with, parts_of_new
+    from ...distributed.cluster import connect
+    from ...distributed.cluster_export import export_with, parts_of_new
 
     async with connect(dask, chat.app) as client:
         if "parts" not in options and (parts := await parts_of_new(client, out)) is not None:
