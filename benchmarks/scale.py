@@ -18,7 +18,7 @@ from typing import Final
 import dask.config
 
 from chatrest.distributed import export
-from chatrest.distributed.job import connect
+from chatrest.distributed.cluster import connect
 from chatrest.emulator import RateLimit
 from chatrest.export import Plan
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from .._texts import MissingExtraError as _MissingExtraError, missing_extra as _missing_extra
 
 if TYPE_CHECKING:
-    from .job import ClusterError
-    from .start import export
+    from .cluster import ClusterError
+    from .cluster_export import export
 
 if _find_spec("distributed") is None:
     raise _MissingExtraError(_missing_extra("chatrest.distributed", "dask"))
@@ -29,6 +29,6 @@ __all__ = ["ClusterError", "export"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import job, start
+    from . import cluster, cluster_export
 
-    return getattr(start if name == "export" else job, name)
+    return getattr(cluster_export if name == "export" else cluster, name)

@@ -14,7 +14,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 if TYPE_CHECKING:
     from .._core.requests.endpoint import RateClass
-    from .worker import TaskEnd, WorkerRate
+    from .worker import TaskEnd, TaskRate
 
 _LOOK_SECONDS: Final = 0.02  # between two checks that the tasks of a job have ended
 _END_SECONDS: Final = 60.0  # after which a worker that closes does not wait for them any more
@@ -27,7 +27,7 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         """`work` is the pickle of a `PartWork`; the name is the job's own, which no other job has."""
         self.name, self.work = name, work
         self.has_ended = False
-        self.rates: dict[str, WorkerRate] = {}
+        self.rates: dict[str, TaskRate] = {}
         """The rate of each task that runs, by the task's name `address#run`. Each run of a part has another
         name, as it numbers its messages from 1."""
 
@@ -48,7 +48,7 @@ class JobPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
 
 def run_task(name: str, number: int) -> "TaskEnd":
     """Run a part of a job, in a thread; it is cancelled if the scheduler no longer wants its result."""
-    from .worker import TaskEnd, run_payload
+    from .worker import TaskEnd, run_part_task
 
     worker = get_worker()
     plugin, key = worker.plugins.get(name), worker.get_current_task()
@@ -59,7 +59,7 @@ def run_task(name: str, number: int) -> "TaskEnd":
         task = worker.state.tasks.get(key)
         return not plugin.has_ended and task is not None and task.state in ("executing", "long-running")
 
-    return run_payload(worker, name, plugin.work, number, plugin.rates, is_wanted)
+    return run_part_task(worker, name, plugin.work, number, plugin.rates, is_wanted)
 
 
 def receive_grants(

@@ -29,7 +29,7 @@ from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
 from ..session import AsyncSession
 from .rate_messages import Grant, RateReport
-from .share_pacer import SharePacer
+from .task_pacer import TaskPacer
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -46,9 +46,10 @@ _decode_grant: Final = msgspec.msgpack.Decoder(Grant).decode
 FailureKind: TypeAlias = Literal["", "worker", "held", "part"]
 """Empty for a result. worker: this worker cannot run any part; held: another process runs the part; part: any
 other failure."""
-ADDED: Final = ("written", "changed", "deleted", "received", "requests", "limited", "repeated")
-STATES: Final = ("ids", "covered", "sources", "done", "failed")
-"""The numbers of `Progress` that are the sum of a part's runs, and those that are the largest of its runs."""
+SUMMED_COUNTS: Final = ("written", "changed", "deleted", "received", "requests", "limited", "repeated")
+"""The counts of `Progress` of which a part has the sum of its runs."""
+LARGEST_COUNTS: Final = ("ids", "covered", "sources", "done", "failed")
+"""Those of which it has the largest of its runs."""
 
 
 class TaskEvent(Struct, frozen=True, array_like=True):
@@ -83,7 +84,7 @@ class PartWork(Struct, frozen=True):
     options: dict[str, Any] = {}  # of `run`
 
 
-class WorkerRate:
+class TaskRate:
     """A task's share of the rate of a job: gives the session's gates their pacers, and sends their reports.
 
     Requests wait until the task has a share, and fail with `ChatRestError` after a minute without a grant.
@@ -96,13 +97,13 @@ class WorkerRate:
         self._worker, self._topic, self._loop = worker, job, asyncio.get_running_loop()
         self._name, self._head_start, self._client = name, head_start, session._client
         self._client.make_pacer = lambda _, rate_class: self._pacer(rate_class)
-        self._pacers: dict[RateClass, SharePacer] = {}
+        self._pacers: dict[RateClass, TaskPacer] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def _pacer(self, rate_class: RateClass) -> SharePacer:
+    def _pacer(self, rate_class: RateClass) -> TaskPacer:
         if rate_class not in self._pacers:
-            report_soon = partial(self._report_within, _EVENT_SECONDS)
-            self._pacers[rate_class] = SharePacer(
+            report_soon = partial(self._report_in, _EVENT_SECONDS)
+            self._pacers[rate_class] = TaskPacer(
                 self._name, rate_class, self._waiting, report_soon, self._head_start
             )
         return self._pacers[rate_class]
@@ -124,18 +125,18 @@ class WorkerRate:
         for pacer in self._pacers.values():
             report = pacer.report(time.monotonic(), is_last=is_last)
             self._worker.log_event(self._topic, _encode(TaskEvent(report)))
-        self._stop()
+        self._cancel_timer()
         if not is_last and any(pacer.is_busy for pacer in self._pacers.values()):
-            self._report_within(_REPORT_SECONDS)
+            self._report_in(_REPORT_SECONDS)
 
-    def _report_within(self, seconds: float) -> None:
+    def _report_in(self, seconds: float) -> None:
         """Report after so many seconds, unless an earlier report is scheduled."""
         when = self._loop.time() + seconds
         if self._timer is None or when < self._timer.when():
-            self._stop()
+            self._cancel_timer()
             self._timer = self._loop.call_at(when, self.report)
 
-    def _stop(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -144,8 +145,8 @@ class WorkerRate:
 # ── a task ──
 
 
-def run_payload(
-    worker: "Worker", job: str, work: bytes, number: int, rates: dict[str, WorkerRate],
+def run_part_task(
+    worker: "Worker", job: str, work: bytes, number: int, rates: dict[str, TaskRate],
     is_wanted: Callable[[], bool],
 ) -> TaskEnd:  # fmt: skip
     """Return the end of a part's task; called in its thread. It raises nothing.
@@ -154,10 +155,10 @@ def run_payload(
     """
     _stop_profiler(worker)
     try:
-        report = asyncio.run(_run(worker, job, _checked(work), number, rates, is_wanted))
-        return TaskEnd(worker=worker.address, content=_encode(_shortened(report, number)))
+        report = asyncio.run(_run(worker, job, _decoded(work), number, rates, is_wanted))
+        return TaskEnd(worker=worker.address, content=_encode(_brief_report(report, number)))
     except (Exception, asyncio.CancelledError) as error:
-        return _failed(error, worker.address)
+        return _failed_end(error, worker.address)
 
 
 def _stop_profiler(worker: "Worker") -> None:
@@ -171,7 +172,7 @@ def _stop_profiler(worker: "Worker") -> None:
 
 
 async def _run(
-    worker: "Worker", job: str, work: PartWork, number: int, rates: dict[str, WorkerRate],
+    worker: "Worker", job: str, work: PartWork, number: int, rates: dict[str, TaskRate],
     is_wanted: Callable[[], bool],
 ) -> Report:  # fmt: skip
     """Run a part, report its numbers, and cancel it when it is not wanted any more."""
@@ -180,7 +181,7 @@ async def _run(
     progress, run = Progress(), randbits(_RUN_BITS)
     name = f"{worker.address}#{run}"
     async with AsyncSession(app, headers=headers, telemetry=progress.heard) as session:
-        rates[name] = rate = WorkerRate(worker, job, name, run / 2**_RUN_BITS, session)
+        rates[name] = rate = TaskRate(worker, job, name, run / 2**_RUN_BITS, session)
         try:
             part = asyncio.ensure_future(
                 work.run(session, work.out, number, progress=progress, **work.options)
@@ -198,10 +199,10 @@ async def _run(
 
 
 def counts_of(progress: Progress) -> dict[str, int]:
-    return {name: getattr(progress, name) for name in (*ADDED, *STATES)}
+    return {name: getattr(progress, name) for name in (*SUMMED_COUNTS, *LARGEST_COUNTS)}
 
 
-def _shortened(report: Report, part: int) -> Report:
+def _brief_report(report: Report, part: int) -> Report:
     """Return a report to send: with the names of some sources and users, and the number of the others."""
     more = len(report.failed) - _SENT_NAMES
     reasons = [f"{more:,} more sources of part {part} failed: see its manifest.json"] if more > 0 else []
@@ -211,7 +212,7 @@ def _shortened(report: Report, part: int) -> Report:
     )  # fmt: skip
 
 
-def _failed(error: BaseException, address: str) -> TaskEnd:
+def _failed_end(error: BaseException, address: str) -> TaskEnd:
     error = first_error(error)
     kind: FailureKind = "worker"
     match error:
@@ -234,7 +235,7 @@ def _failed(error: BaseException, address: str) -> TaskEnd:
 # ── what a worker needs ──
 
 
-def _checked(work: bytes) -> PartWork:
+def _decoded(work: bytes) -> PartWork:
     part_work: PartWork = pickle.loads(work)  # noqa: S301, Dask unpickles all it gets
     if part_work.version != (own := installed_version()):
         raise UnfitError(f"has chatrest {own}: expected {part_work.version}, as all machines need the same")

@@ -16,7 +16,8 @@ from distributed import Client, LocalCluster, get_worker
 
 from chatrest import AsyncSession, Pace
 from chatrest._storage import InUseError
-from chatrest.distributed.job import ClusterJob, connect
+from chatrest.distributed.cluster import connect
+from chatrest.distributed.job import ClusterJob
 from chatrest.distributed.worker import PartWork, installed_version
 from chatrest.export import Plan, Progress, Report
 from chatrest.export.plan.parts import NAME, Night, Parts

@@ -10,9 +10,9 @@ from typing import Final, TypeAlias
 
 from chatrest._core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
 from chatrest._core.replies.rate_signal import Signal
+from chatrest.distributed.rate_coordinator import GRANT_SECONDS, RateCoordinator
 from chatrest.distributed.rate_messages import Grant, RateReport
-from chatrest.distributed.rate_shares import GRANT_SECONDS, RateShares
-from chatrest.distributed.share_pacer import SharePacer
+from chatrest.distributed.task_pacer import TaskPacer
 from chatrest.emulator.limits import Limiter
 
 Demand: TypeAlias = Callable[[float], int]
@@ -53,9 +53,9 @@ class SimulatedWorker:
         if pacer is None:
             cluster.at(cluster.now, self._report_on_time)
 
-    def _new_pacer(self) -> SharePacer:
+    def _new_pacer(self) -> TaskPacer:
         dice = self._cluster.dice
-        return SharePacer(self._name, "standard", lambda _: len(self._waiting), self._alarm, dice.random())
+        return TaskPacer(self._name, "standard", lambda _: len(self._waiting), self._alarm, dice.random())
 
     @property
     def now(self) -> float:
@@ -181,7 +181,7 @@ class Cluster:
         self.dice = Random(seed)
         self.workers: dict[str, SimulatedWorker] = {}
         self._pace, self._lost = pace or Pace(), lost
-        self.shares = RateShares(self._pace, DOCUMENTED_RATES["standard"])
+        self.coordinator = RateCoordinator(self._pace, DOCUMENTED_RATES["standard"])
         self.messages = 0
         """The messages that were sent, in both directions."""
         self.is_led = True
@@ -228,11 +228,11 @@ class Cluster:
 
     def post(self, report: RateReport) -> None:
         self.messages += 1
-        shares = self.shares
-        self._deliver(lambda: self._receive(report, shares))
+        coordinator = self.coordinator
+        self._deliver(lambda: self._receive(report, coordinator))
 
     def begin_again(self) -> None:
-        self.shares = RateShares(self._pace, DOCUMENTED_RATES["standard"])
+        self.coordinator = RateCoordinator(self._pace, DOCUMENTED_RATES["standard"])
         self.is_led, self._act_at = True, self.now
         for worker in self.workers.values():
             worker.begin_again()
@@ -242,13 +242,13 @@ class Cluster:
         if self.dice.random() >= self._lost:
             self.at(self.now + self._message_delay(self.dice), act)
 
-    def _receive(self, report: RateReport, shares: RateShares) -> None:
+    def _receive(self, report: RateReport, coordinator: RateCoordinator) -> None:
         if self.now < self._idle_until:
-            self.at(self._idle_until, lambda: self._receive(report, shares))
+            self.at(self._idle_until, lambda: self._receive(report, coordinator))
         elif (
             self.is_led
-            and shares is self.shares
-            and self.shares.receive(report, self.now)
+            and coordinator is self.coordinator
+            and self.coordinator.receive(report, self.now)
             and self._act_at > self.now + ACT_SOONEST
         ):
             self._act_at = self.now + ACT_SOONEST
@@ -261,7 +261,7 @@ class Cluster:
             self._act_at = self._idle_until
             self.at(self._act_at, self._act)
             return
-        for worker, grants in self.shares.divide(self.now).items():
+        for worker, grants in self.coordinator.divide(self.now).items():
             self.messages += 1
             receive = self.workers[worker].receiver()
             self._deliver(lambda r=receive, each=grants: r(each))  # type: ignore[misc]

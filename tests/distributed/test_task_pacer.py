@@ -3,9 +3,9 @@
 import pytest
 
 from chatrest._core.replies.rate_signal import Signal
+from chatrest.distributed.rate_coordinator import LEASE_SECONDS
 from chatrest.distributed.rate_messages import Grant
-from chatrest.distributed.rate_shares import LEASE_SECONDS
-from chatrest.distributed.share_pacer import CATCH_UP_SECONDS, COORDINATOR_SECONDS, SharePacer
+from chatrest.distributed.task_pacer import CATCH_UP_SECONDS, COORDINATOR_SECONDS, TaskPacer
 from chatrest.errors import ChatRestError
 
 
@@ -13,7 +13,7 @@ class Worker:
     def __init__(self) -> None:
         self.waiting = 10
         self.report_requests = 0
-        self.pacer = SharePacer("worker", "standard", lambda _: self.waiting, self.request_report)
+        self.pacer = TaskPacer("worker", "standard", lambda _: self.waiting, self.request_report)
         self.number = 0
 
     def request_report(self) -> None:

@@ -31,7 +31,7 @@ class _Reply(NamedTuple):
     signal: Signal
 
 
-class SharePacer:
+class TaskPacer:
     """The pacer of one rate class in one task.
 
     `name` is the task's. `waiting` gives the number of requests of a class that wait. `request_report` is

@@ -17,16 +17,16 @@ from distributed.comm.utils import to_frames
 from chatrest import App, AsyncSession, RequestInvalidError
 from chatrest._cli.root import root
 from chatrest.distributed import ClusterError, export
-from chatrest.distributed.job import connect
-from chatrest.distributed.start import export_with
+from chatrest.distributed.cluster import NoResultError
+from chatrest.distributed.cluster_export import export_with, run_on_cluster
+from chatrest.distributed.job import PartHeldError
 from chatrest.emulator import Emulator, HalfOpen
-from chatrest.export import Plan, Progress, export as export_here, read, verify
+from chatrest.export import Plan, Progress, Report, export as export_here, read, verify
 from tests.cli.conftest import EmulatorThread
 from tests.distributed.clusters import (
     FAST,
     IN_THIS_PROCESS,
     OPTIONS,
-    WAIT_SECONDS,
     near_cluster,
     until,
 )
@@ -198,7 +198,7 @@ def test_the_command_says_how_many_parts_it_makes(service: EmulatorThread, tmp_p
 def test_what_the_command_says_without_a_cluster(
     args: list[str], status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatrest.distributed.job._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("chatrest.distributed.cluster._CONNECT_SECONDS", 0.3)
     for name, value in (("APP_ID", "a"), ("API_KEY", "k3y"), ("BASE_URL", "http://127.0.0.1:9")):
         monkeypatch.setenv(f"CHATREST_{name}", value)
     result = CliRunner().invoke(root, ["export", str(tmp_path / "out"), *args])
@@ -213,7 +213,50 @@ async def test_a_client_that_is_none_of_dask_is_refused(tmp_path: Path) -> None:
         await export(cast("Any", None), App("app", "k3y"), tmp_path / "out")
 
 
-async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:
-    async with asyncio.timeout(WAIT_SECONDS), connect("local:1") as client:
-        handlers = await client.run(signal.getsignal, signal.SIGINT)
-    assert list(handlers.values()) == [signal.SIG_IGN]
+# ── rounds ──
+
+
+class Parts:
+    """Parts that end in a given way; each end is the next one of its part."""
+
+    def __init__(self, **ends: list[str]) -> None:
+        self.ends = {int(name[1:]): iter(texts) for name, texts in ends.items()}
+        self.left = set(self.ends)
+        self.naps = 0
+
+    async def run(self, number: int) -> Report:
+        end = next(self.ends[number])
+        if end == "held":
+            raise PartHeldError
+        if end == "lost":
+            raise NoResultError("its workers died")
+        if end == "done":
+            self.left.discard(number)
+        return Report(written=1, complete=end == "done")
+
+    async def nap(self, seconds: float) -> None:
+        self.naps += 1
+
+    async def rounds(self) -> dict[int, list[Report]]:
+        async def left() -> list[int]:
+            return sorted(self.left)
+
+        job: Any = self
+        return await run_on_cluster(job, left, 2, self.nap)
+
+
+async def test_parts_are_run_until_nothing_of_any_is_left() -> None:
+    parts = Parts(p0=["done"], p1=["left", "lost", "done"], p2=["held", "held", "done"])
+    reports = await parts.rounds()
+    assert {number: len(each) for number, each in reports.items()} == {0: 1, 1: 2, 2: 1}
+    assert all(each[-1].complete for each in reports.values())
+    assert parts.naps == 0, "others ran while one was held"
+    parts = Parts(p0=["held", "held", "done"])
+    await parts.rounds()
+    assert parts.naps == 2
+
+
+async def test_a_part_that_is_lost_three_times_is_left_to_the_next_run() -> None:
+    reports = await Parts(p0=["lost"] * 3, p1=["done"]).rounds()
+    assert reports[0][0].reasons == ["it failed 3 times: its workers died"]
+    assert reports[1][0].complete

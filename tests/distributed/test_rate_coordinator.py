@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chatrest import Pace
-from chatrest.distributed.rate_shares import LEASE_SECONDS
-from chatrest.distributed.share_pacer import CATCH_UP_SECONDS
+from chatrest.distributed.rate_coordinator import LEASE_SECONDS
+from chatrest.distributed.task_pacer import CATCH_UP_SECONDS
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import Limiter
 from tests.distributed import rate_simulation as scenes

@@ -26,7 +26,8 @@ from ..export.run.folder_run import journal_root
 from ..export.run.options import ExportOptions
 from ..export.run.run_parts import export_parts, run_part, run_rounds
 from ..session import AsyncSession
-from .job import ClusterJob, PartHeldError, PartLostError, workers_of
+from .cluster import NoResultError, workers_of
+from .job import ClusterJob, PartHeldError
 from .worker import PartWork, installed_version
 
 PARTS_A_THREAD: Final = 4  # of a new export, so that all threads end at about the same time
@@ -118,8 +119,8 @@ async def export_with(
         async with job:
             reports = await run_on_cluster(job, unfinished, prepared.parts)
         for each in reports.values():
-            each[-1].warnings += job.unfit.values()
-            job.unfit.clear()
+            each[-1].warnings += job.unfit_workers.values()
+            job.unfit_workers.clear()
         return reports
 
     return await export_parts(
@@ -139,7 +140,7 @@ async def run_on_cluster(
     unfinished: Callable[[], Awaitable[list[int]]],
     at_once: int,
     sleep: Sleep = asyncio.sleep,
-) -> dict[int, list[Report]]:  # fmt: skip
+) -> dict[int, list[Report]]:
     """Run the parts that `unfinished` gives, until it gives none; return the reports of each part, in order.
 
     `at_once` are in the cluster at a time. A part that fails several times is left to the next export.
@@ -156,7 +157,7 @@ async def run_on_cluster(
                 report = await job.run(number)
             except PartHeldError:
                 return None
-            except PartLostError as error:
+            except NoResultError as error:
                 reason = str(error)
             else:
                 runs[number] += 1

@@ -90,7 +90,7 @@ class _Task:
         self._leases.append(_Lease(self.grant_number, share, self.reported_at + seconds))
 
 
-class RateShares:
+class RateCoordinator:
     """The shares of one rate class; `documented` requests a second are the most that a ramp reaches."""
 
     def __init__(self, pace: Pace, documented: float) -> None:
