@@ -165,11 +165,11 @@ def longest(secrets: Iterable[str]) -> int:
 def description(value: object) -> str:
     """Return a number, None or a boolean as it is, else only the type of an argument: it may be a key."""
     if value is None or isinstance(value, bool | int | float):
-        return shown(value)
+        return repr_of(value)
     return f"<{value.__name__}>" if isinstance(value, type) else f"[{type(value).__name__}]"
 
 
-def shown(value: object) -> str:
+def repr_of(value: object) -> str:
     """Return the repr of a wrong value; of an integer with more than 4300 digits, only its type."""
     try:
         return repr(value)

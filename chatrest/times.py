@@ -26,7 +26,7 @@ from typing import Final, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from ._secrets import shown
+from ._secrets import repr_of
 from .errors import RequestInvalidError
 
 Time: TypeAlias = int | date | timedelta | str
@@ -76,13 +76,13 @@ def to_datetime(stamp: float | UnsetType | None) -> datetime | None:
         return None
     if isinstance(stamp, bool) or not isinstance(stamp, int | float):
         raise RequestInvalidError(
-            f"stamp = {shown(stamp)}: expected a number of seconds or milliseconds, or None"
+            f"stamp = {repr_of(stamp)}: expected a number of seconds or milliseconds, or None"
         )
     try:
         unit = timedelta(milliseconds=1) if abs(stamp) >= MILLISECONDS_FROM else timedelta(seconds=1)
         return _EPOCH + stamp * unit
     except (OverflowError, ValueError):
-        raise RequestInvalidError(f"stamp = {shown(stamp)}: expected the years 1 to 9999") from None
+        raise RequestInvalidError(f"stamp = {repr_of(stamp)}: expected the years 1 to 9999") from None
 
 
 class _FormError(ValueError):
@@ -104,7 +104,7 @@ def parse_timestamp(
     try:
         return _timestamp(value, timedelta(seconds=1) / per_second, end=end, zone=zone)
     except ValueError as reason:
-        raise RequestInvalidError(f"{name} = {shown(value)}: {reason}", name=name) from None
+        raise RequestInvalidError(f"{name} = {repr_of(value)}: {reason}", name=name) from None
 
 
 def has_time_form(value: object) -> bool:

@@ -28,9 +28,9 @@ from chatrest._secrets import (
     hide_in_repr,
     is_credential,
     longest,
+    repr_of,
     scrub,
     scrub_all,
-    shown,
 )
 from chatrest._walk.walk import Page
 from chatrest.app import App
@@ -259,8 +259,8 @@ def test_what_is_nested_too_deeply_becomes_a_short_text() -> None:
 
 
 def test_a_value_without_a_repr_is_shown_by_its_type() -> None:
-    assert shown(10**5000) == "[int too long to be written]"
-    assert shown("a") == "'a'"
+    assert repr_of(10**5000) == "[int too long to be written]"
+    assert repr_of("a") == "'a'"
 
 
 DAMAGED_CALL = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from .._secrets import shown
+from .._secrets import repr_of
 from .._texts import duration
 from ..app import App, allows_http, headers_from_env
 from ..errors import ApiError, AuthenticationError, ConnectError, NotFoundError, RequestInvalidError
@@ -102,7 +102,7 @@ def apps_file() -> Path:
     if named := os.environ.get("CHATREST_APPS_FILE"):
         path = Path(expanduser(named))  # noqa: PTH111
         if not path.is_file():
-            raise RequestInvalidError(f"CHATREST_APPS_FILE = {shown(named)}: there is no such file")
+            raise RequestInvalidError(f"CHATREST_APPS_FILE = {repr_of(named)}: there is no such file")
         return path
     home = Path(os.environ.get("XDG_CONFIG_HOME") or expanduser("~/.config"), NAME, "apps.toml")  # noqa: PTH111
     is_option = root_option("app") is not None
@@ -132,7 +132,7 @@ def hint(error: BaseException) -> str:
         names: tuple[str, ...] = _MANAGEMENT if is_key else _MANAGEMENT[:1]
     elif chosen_app_name() is not None:
         what = "id, region and key" if is_key else "the address"
-        names = (f"{what} of app {shown(chosen_app_name())} in the file of apps",)
+        names = (f"{what} of app {repr_of(chosen_app_name())} in the file of apps",)
     elif is_key:
         names = _ACCOUNT
     else:

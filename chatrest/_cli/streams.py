@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from .._secrets import shown
+from .._secrets import repr_of
 from .._telemetry import LOGGER, REQUESTS
 from ..errors import RequestInvalidError
 
@@ -167,7 +167,7 @@ def level_of(verbosity: int) -> int:
     """Return the level of the log for so many `-v`, or for `CHATREST_LOG` where it shows more."""
     value = os.environ.get(LOG_VARIABLE, "")
     if value.lower() not in _LEVEL_NAMES:
-        raise RequestInvalidError(f"{LOG_VARIABLE} = {shown(value)}: expected info or debug")
+        raise RequestInvalidError(f"{LOG_VARIABLE} = {repr_of(value)}: expected info or debug")
     return _LEVELS[min(2, max(verbosity, _LEVEL_NAMES.index(value.lower())))]
 
 

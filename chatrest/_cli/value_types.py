@@ -14,7 +14,7 @@ from msgspec import Struct, inspect
 
 from .._parameters.fields import words_of
 from .._parameters.files import File
-from .._secrets import HIDDEN, is_credential, shown
+from .._secrets import HIDDEN, is_credential, repr_of
 from ..errors import RequestInvalidError
 from ..times import has_time_form
 
@@ -88,7 +88,7 @@ class ValueType(Struct, frozen=True):
             return [self.item.convert(name, item) for item in text.split(",")] if text else []
         if self.is_time:
             if not has_time_form(text):
-                raise RequestInvalidError(f"{name} = {shown(text)}: expected {TIME_WORDS}")
+                raise RequestInvalidError(f"{name} = {repr_of(text)}: expected {TIME_WORDS}")
             return in_utc(text)
         if is_json and self.takes(*_OBJECTS, inspect.AnyType):
             return read_json(name, text)
@@ -102,7 +102,7 @@ class ValueType(Struct, frozen=True):
             with suppress(msgspec.ValidationError):
                 return msgspec.convert(text, plain, strict=False)
         if is_flag:
-            raise RequestInvalidError(f"{name} = {shown(text)}: expected true or false")
+            raise RequestInvalidError(f"{name} = {repr_of(text)}: expected true or false")
         return text
 
     @property
@@ -143,7 +143,7 @@ def read_json(name: str, text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        value = HIDDEN if is_credential(name) else shown(text if len(text) <= 60 else f"{text[:60]}…")
+        value = HIDDEN if is_credential(name) else repr_of(text if len(text) <= 60 else f"{text[:60]}…")
         raise RequestInvalidError(f"{name} = {value}: it is not JSON ({error})") from None
 
 

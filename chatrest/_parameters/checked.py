@@ -29,7 +29,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
-from .._secrets import HIDDEN, for_repr, is_credential, repr_fields, shown
+from .._secrets import HIDDEN, for_repr, is_credential, repr_fields, repr_of
 from .._texts import NamedFields
 from ..errors import RequestInvalidError
 from ..times import TIME_FORMS, Time, parse_timestamp, timestamp_words
@@ -351,7 +351,7 @@ def _check_field(record: CheckedStruct, name: str) -> str | None:
 def _shown(record: CheckedStruct, name: str, value: Any) -> str:
     if value and (is_credential(name) or name in record.hidden_fields):
         return HIDDEN
-    return shown(for_repr("", value) if isinstance(value, dict | list | tuple) else value)
+    return repr_of(for_repr("", value) if isinstance(value, dict | list | tuple) else value)
 
 
 def _converted(name: str, value: Any, rule: _Rule) -> Any:
@@ -372,7 +372,7 @@ def _with_structs(name: str, kind: type[CheckedStruct], container: type | None, 
         return struct_of(name + at, kind, each) if isinstance(each, Mapping) else each
 
     if container is dict and isinstance(value, Mapping):
-        return {key: struct(f"[{shown(key)}]", each) for key, each in value.items()}
+        return {key: struct(f"[{repr_of(key)}]", each) for key, each in value.items()}
     if container is tuple and isinstance(value, list | tuple):
         return [struct(f"[{index}]", each) for index, each in enumerate(value)]
     return struct("", value) if container is None else value
@@ -386,7 +386,7 @@ def struct_of(path: str, kind: type[C], members: Mapping[str, Any]) -> C:
     """
     names = {spelling: each.name for each in fields(kind) for spelling in (each.encode_name, each.name)}
     given = {names[name]: value for name, value in members.items() if name in names}
-    if unknown := [shown(name)[:60] for name in members if name not in names]:
+    if unknown := [repr_of(name)[:60] for name in members if name not in names]:
         expected = ", ".join(field.encode_name for field in fields(kind))
         raise RequestInvalidError(f"{path}: unknown field {unknown[0]}; expected {expected}")
     if missing := [each for each in fields(kind) if each.required and each.name not in given]:

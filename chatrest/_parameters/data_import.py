@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, Ty
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from msgspec.structs import force_setattr
 
-from .._secrets import description, shown
+from .._secrets import description, repr_of
 from ..errors import RequestInvalidError
 from ..times import is_relative
 from .checked import Body, Bool, Json, Stamp, Text, Uid, struct_of
@@ -186,15 +186,15 @@ def _records(name: str, values: Any, kind: type[B], key: str) -> dict[str, B]:
         )
     records: dict[str, B] = {}
     for index, value in values.items() if is_mapping else enumerate(values):
-        path = f"{name}[{shown(index)}]"
+        path = f"{name}[{repr_of(index)}]"
         record = import_record(path, value, kind)
         record_key = getattr(record, key)
         if is_mapping and record_key != index:
             raise RequestInvalidError(
-                f"{path}: {key} = {shown(record_key)}: expected {shown(index)}, its key"
+                f"{path}: {key} = {repr_of(record_key)}: expected {repr_of(index)}, its key"
             )
         if record_key in records:
-            raise RequestInvalidError(f"{path}: {key} = {shown(record_key)}: another record has the same")
+            raise RequestInvalidError(f"{path}: {key} = {repr_of(record_key)}: another record has the same")
         records[record_key] = record
     return records
 
@@ -213,6 +213,6 @@ def import_record(path: str, value: Any, kind: type[B]) -> B:
     for name, member in value.items():
         if str(name).endswith(("_at", "At")) and is_relative(member):
             raise RequestInvalidError(
-                f"{path}: {name} = {shown(member)}: expected a time that does not depend on the clock"
+                f"{path}: {name} = {repr_of(member)}: expected a time that does not depend on the clock"
             )
     return struct_of(path, kind, value)

@@ -18,7 +18,7 @@ from typing import (
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field, structs
 
-from .._secrets import shown
+from .._secrets import repr_of
 from ..errors import RequestInvalidError
 from .checked import (
     Affix,
@@ -151,7 +151,7 @@ class MessageBody(Body):
         types = _TYPES.get(str(self.category))
         if types is not None and self.type not in types:
             raise RequestInvalidError(
-                f"type = {shown(self.type)}: expected {words_of(types)} in the category {self.category!r}"
+                f"type = {repr_of(self.type)}: expected {words_of(types)} in the category {self.category!r}"
             )
         try:
             size = len(msgspec.json.encode(self))
@@ -235,7 +235,7 @@ class NewBotMessage(TrackedMessage):
             return
         if self.quoted_message_id is not UNSET:
             raise RequestInvalidError(
-                f"quoted_message_id = {shown(self.quoted_message_id)}: expected none in the "
+                f"quoted_message_id = {repr_of(self.quoted_message_id)}: expected none in the "
                 "category 'interactive'",
                 name="quoted_message_id",
             )
@@ -244,7 +244,7 @@ class NewBotMessage(TrackedMessage):
         goals = [value for value in get_args(Goal) if value != _REFUSED_GOALS.get(self.type)]
         if kind is not None and kind not in goals:
             raise RequestInvalidError(
-                f"interaction_goal = {shown(kind)}: expected {words_of(goals)} for the type {self.type!r}"
+                f"interaction_goal = {repr_of(kind)}: expected {words_of(goals)} for the type {self.type!r}"
             )
 
     @classmethod
@@ -290,7 +290,7 @@ class NewThreadMessage(MessageBody):
 
 def _text_data(text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if not (text and isinstance(text, str)):
-        raise RequestInvalidError(f"text = {shown(text)}: expected a non-empty text", name="text")
+        raise RequestInvalidError(f"text = {repr_of(text)}: expected a non-empty text", name="text")
     return {"text": text} | _not_none(metadata=metadata)
 
 

@@ -26,7 +26,7 @@ from .._core.requests.encode import WalkQuery, filter_values, query_pairs
 from .._core.requests.endpoint import Call, Endpoint, Media, Pairs, Reader
 from .._core.send import AsRows, Send
 from .._parameters.checked import Body
-from .._secrets import description, shown
+from .._secrets import description, repr_of
 from .._walk.filter_check import FilterCheck
 from .._walk.walk import Walk, WalkSource
 from ..errors import RequestInvalidError
@@ -121,7 +121,7 @@ def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: 
     allowed = [f"a {kind.__name__}"] if kind is not None else []
     allowed += ["None"] if is_optional else []
     # A text may be a key that was swapped in.
-    words = description(value) if isinstance(value, str | bytes) else shown(value)
+    words = description(value) if isinstance(value, str | bytes) else repr_of(value)
     raise RequestInvalidError(f"{name} = {words}: expected {', or '.join(allowed)}", name=name)
 
 

@@ -27,7 +27,7 @@ from .._parameters.messages import (
     TrackedMessage,
 )
 from .._parameters.users import Deletion
-from .._secrets import shown
+from .._secrets import repr_of
 from .._walk.walk import Walk
 from ..errors import OutcomeUnknownError, ReplyUnreadableError, RequestInvalidError
 from .collection import Collection, WalkStart
@@ -259,9 +259,9 @@ class Messages(Collection):
         `NotFoundError` if there is no such receiver, and `ActingUserIgnoredError`.
         """
         if not (muid and isinstance(muid, str)):
-            raise RequestInvalidError(f"muid = {shown(muid)}: expected a non-empty text")
+            raise RequestInvalidError(f"muid = {repr_of(muid)}: expected a non-empty text")
         if receiver_type not in ("user", "group"):
-            raise RequestInvalidError(f"receiver_type = {shown(receiver_type)}: expected 'user' or 'group'")
+            raise RequestInvalidError(f"receiver_type = {repr_of(receiver_type)}: expected 'user' or 'group'")
         list_messages = self.list_group if receiver_type == "group" else self.list_user
         sender = on_behalf_of if on_behalf_of is not None else self._send.acting_user
         doubt = ""
@@ -277,7 +277,7 @@ class Messages(Collection):
             doubt = "a login token is sent with the app's key, and its user's lists may lack the message"
         if not doubt:
             return None
-        text = f"messages.find_sent: the outcome of muid {shown(muid)} stays unknown: {doubt}"
+        text = f"messages.find_sent: the outcome of muid {repr_of(muid)} stays unknown: {doubt}"
         raise OutcomeUnknownError(text, operation="messages.find_sent", muid=muid)
 
     async def get(self, message_id: str, *, on_behalf_of: str | None = None) -> Message:

@@ -14,7 +14,7 @@ from .._core.replies.record_checks import APP_UIDS
 from .._core.replies.scanner import read_json
 from .._models.messages import ActionMessage, CallMessage, Message, SentMessage, UnknownMessage
 from .._parameters.messages import MessageBody, MultipleReceivers, NewThreadMessage
-from .._secrets import shown
+from .._secrets import repr_of
 from .._walk.walk import Walk
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..times import MILLISECONDS_FROM
@@ -116,7 +116,7 @@ async def find_by_muid(walk: Walk[Message], muid: str, receiver: str, sender: st
         if message.muid == muid:
             if is_of_sender or (message.sender in APP_UIDS and _is_same(message.receiver, receiver)):
                 return message
-            doubt = f"a message of {shown(message.sender)} to {shown(message.receiver)} has the same"
+            doubt = f"a message of {repr_of(message.sender)} to {repr_of(message.receiver)} has the same"
         elif isinstance(message, UnknownMessage) and not (message.sender and message.receiver):
             doubt = f"a message of the list cannot be read: {message.reason}"
         elif message.muid:

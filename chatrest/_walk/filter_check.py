@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from .._core.replies.decode import Listing
 from .._core.replies.expectation import Expectation
 from .._core.replies.record_checks import ON_BEHALF_OF, value_of
-from .._secrets import shown
+from .._secrets import repr_of
 from ..errors import ActingUserIgnoredError
 
 T = TypeVar("T")
@@ -72,9 +72,9 @@ class FilterCheck(Struct):
     def _acting_user_ignored(self, record: Any) -> ActingUserIgnoredError:
         parties = [getattr(record, name, "") for name in ("sender", "receiver")]
         served = (
-            f"a message between {shown(parties[0])} and {shown(parties[1])}"
+            f"a message between {repr_of(parties[0])} and {repr_of(parties[1])}"
             if all(parties)
-            else f"the conversation {shown(value_of(record, 'conversation_id'))} of other users"
+            else f"the conversation {repr_of(value_of(record, 'conversation_id'))} of other users"
         )
         error = ActingUserIgnoredError(
             f"{self.name}: the service ignored the acting user (onBehalfOf) and served {served}; nothing of "

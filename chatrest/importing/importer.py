@@ -23,7 +23,7 @@ from .._cloud.address import is_address
 from .._parameters.data_import import MOST_ENTRIES
 from .._parameters.fields import words_of
 from .._parameters.roles import NewRole
-from .._secrets import scrub, shown
+from .._secrets import repr_of, scrub
 from .._threads import in_thread
 from ..errors import (
     ApiError,
@@ -147,7 +147,7 @@ def _input_files(files: Files, kind: Kind | None) -> list[_InputFile]:
     for file in paths if isinstance(paths, Iterable) else [paths]:
         if not isinstance(file, str | PathLike):
             raise RequestInvalidError(
-                f"files = {shown(files)}: expected a path, or a list of paths", name="files"
+                f"files = {repr_of(files)}: expected a path, or a list of paths", name="files"
             )
         path = Path(file)
         if path.is_dir() or (isinstance(file, str) and is_address(file)):

@@ -20,7 +20,7 @@ from .._models.lenient import type_name
 from .._models.raw_json import read_value
 from .._parameters.checked import Body
 from .._parameters.data_import import GroupImport, MemberImport, MessageImport, UserImport, import_record
-from .._secrets import shown
+from .._secrets import repr_of
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..times import has_time_form
 from .input_files import LinePosition
@@ -190,7 +190,7 @@ def _omissions(kind: Kind, members: Mapping[str, Any]) -> Iterator[str]:
     for prefix, table, values, imported in levels:
         for name, value in values.items():
             if value not in _EMPTY_OR_UNREAD and name not in imported and name not in _MADE_BY_SERVICE[table]:
-                yield f"the member {shown(f'{prefix}{name}'[:_LONGEST_NAME])} of {kind}"
+                yield f"the member {repr_of(f'{prefix}{name}'[:_LONGEST_NAME])} of {kind}"
 
 
 def _message_changes(members: dict[str, Any]) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def _without_wrong_members(kind: Kind, members: dict[str, Any]) -> ImportRecord:
         try:
             _read_written(kind, needed | {name: members[name]})
         except RequestInvalidError:
-            omissions.append(f"the member {shown(name)} of {kind} where its value is wrong")
+            omissions.append(f"the member {repr_of(name)} of {kind} where its value is wrong")
         else:
             known_members[name] = members[name]
     return _read_written(kind, known_members)._replace(omissions=tuple(omissions))

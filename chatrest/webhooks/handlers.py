@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
 
-from .._secrets import shown
+from .._secrets import repr_of
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from .receiver import OnEvent, Receiver, ReceiverOptions
 
@@ -98,7 +98,7 @@ def asgi_app(on_event: OnEvent, **options: Unpack[ReceiverOptions]) -> AsgiApp:
         elif scope["type"] == "http":
             await _serve_http(receiver, scope, receive, send)
         else:
-            raise RequestInvalidError(f"scope type = {shown(scope['type'])}: expected 'http' or 'lifespan'")
+            raise RequestInvalidError(f"scope type = {repr_of(scope['type'])}: expected 'http' or 'lifespan'")
 
     return app
 

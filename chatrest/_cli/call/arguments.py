@@ -16,7 +16,7 @@ from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Call, Endpoint
 from ..._parameters.fields import words_of
 from ..._parameters.files import File
-from ..._secrets import shown
+from ..._secrets import repr_of
 from ..._texts import nearest
 from ...errors import RequestInvalidError
 from ..value_types import ValueType, read_json
@@ -152,9 +152,9 @@ def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) 
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator:
-            faults.append(f"{shown(text)} is not KEY=VALUE")
+            faults.append(f"{repr_of(text)} is not KEY=VALUE")
         elif (parameter := parameters.get(key)) is None:
-            faults.append(f"no parameter {shown(key)}{parameters.hint(key)}")
+            faults.append(f"no parameter {repr_of(key)}{parameters.hint(key)}")
         else:
             given.setdefault(parameter.name, []).append(value)
     parameters.check(faults, {*given, *(parameters.names("body") if BODY in given else ())})
@@ -178,7 +178,7 @@ def _value(parameter: Parameter, texts: Sequence[str], read_file: ReadFile) -> A
     if rule.takes_file:
         text = _once(name, texts)
         if not text.startswith("@") or text in ("@", "@-"):
-            raise RequestInvalidError(f"{name} = {shown(text)}: expected @ and the path of a file")
+            raise RequestInvalidError(f"{name} = {repr_of(text)}: expected @ and the path of a file")
         return File(text[1:])
     if rule.is_time and texts[0][1:].isdecimal():  # @86400 is a timestamp, and no file
         return rule.convert(name, _once(name, texts))
@@ -209,11 +209,11 @@ def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: d
         return whole
     if whole is not None:
         if not isinstance(whole, dict):
-            raise RequestInvalidError(f"{BODY} = {shown(whole)}: expected a JSON object")
+            raise RequestInvalidError(f"{BODY} = {repr_of(whole)}: expected a JSON object")
         by_member = {name: parameters.get(f"{BODY}.{name}") for name in whole}
         known = [each.field for each in parameters.of("body")]
         unknown = [
-            f"no member {shown(name)} in the body{nearest(name, known)}"
+            f"no member {repr_of(name)} in the body{nearest(name, known)}"
             for name, parameter in by_member.items()
             if parameter is None
         ]

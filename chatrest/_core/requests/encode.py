@@ -13,7 +13,7 @@ from urllib.parse import quote
 from msgspec import UNSET, Struct
 from msgspec.structs import astuple, fields
 
-from ..._secrets import shown
+from ..._secrets import repr_of
 from ...errors import RequestInvalidError
 from .endpoint import Pairs
 
@@ -108,5 +108,5 @@ def _text(name: str, value: Any) -> str:
         with suppress(ValueError):  # an integer of more than 4300 digits
             return str(value)
     raise RequestInvalidError(
-        f"query {name} = {shown(value)}: expected a text, a number, a boolean, or a list of these"
+        f"query {name} = {repr_of(value)}: expected a text, a number, a boolean, or a list of these"
     )

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from ..._core.replies.expectation import Expectation
 from ..._core.replies.record_checks import ON_BEHALF_OF
 from ..._core.replies.rows import UNKNOWN, Row, rows as read_rows
-from ..._secrets import shown as shown_text
+from ..._secrets import repr_of
 from ..._walk.source import Page
 from ...errors import ActingUserIgnoredError, ChatRestError
 from ..folder.fetched_page import FetchedPage, ForeignMessages, ShownAgain, SourceRows
@@ -238,8 +238,8 @@ def falls(rows: list[Row]) -> bool:
 
 def _fault(source: Source, row: Row) -> str:
     return (
-        f"the service showed a message that does not belong to the list of {source}: {shown_text(row.id)}, "
-        f"from {shown_text(row.sender)} to the {row.receiver_type or 'receiver'} {shown_text(row.receiver)}; "
+        f"the service showed a message that does not belong to the list of {source}: {repr_of(row.id)}, "
+        f"from {repr_of(row.sender)} to the {row.receiver_type or 'receiver'} {repr_of(row.receiver)}; "
         "it is not stored there"
     )
 

@@ -24,7 +24,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from ..._secrets import shown
+from ..._secrets import repr_of
 from ...app import App, allows_http
 from ...errors import RequestInvalidError
 from .plan import FIELDS, Plan, any_of
@@ -71,7 +71,7 @@ def read_app(path: str | PathLike[str], name: str, environ: Mapping[str, str] | 
                 return _app(place, table, os.environ if environ is None else environ)
     known = [table.name or table.id for _, table in apps]
     near = ", ".join(get_close_matches(name, known, 3) or known[:5])
-    raise RequestInvalidError(f"{path}: no app is called {shown(name)}: expected one such as {near}")
+    raise RequestInvalidError(f"{path}: no app is called {repr_of(name)}: expected one such as {near}")
 
 
 class _Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from ..._core.replies.rows import UNKNOWN, Row
 from ..._core.requests.arguments import check
-from ..._secrets import shown
+from ..._secrets import repr_of
 from ...errors import ChatRestError, RequestInvalidError
 from .ownership import Source
 from .plan import Partition
@@ -125,7 +125,7 @@ def local_path(out: object, name: str = "out") -> Path:
     check(isinstance(path, str) and path != "" and "\0" not in path, name, out, "the path of a folder")
     if match := _SCHEME.match(path):
         raise RequestInvalidError(
-            f"{name} = {shown(path)}: {match[1]}:// is not a local folder; for an object store, "
+            f"{name} = {repr_of(path)}: {match[1]}:// is not a local folder; for an object store, "
             "expected its address as a text: s3://bucket/prefix, gs://… or az://…",
             name=name,
         )

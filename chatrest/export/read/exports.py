@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..._cloud.address import is_address
 from ..._cloud.store_errors import ObjectNotFoundError
-from ..._secrets import shown
+from ..._secrets import repr_of
 from ..._threads import wait_for
 from ...errors import RequestInvalidError
 from ..folder.folder_state import no_export_error
@@ -236,19 +236,19 @@ def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
     if "" in names:
         if type(position) is not int or position < 0:
             raise PositionError(
-                f"after = {shown(str(position))}: expected the number of a run, or 0 for all", name="after"
+                f"after = {repr_of(str(position))}: expected the number of a run, or 0 for all", name="after"
             )
         return {"": position}
     if not isinstance(position, str) or not _POSITION.fullmatch(position):
         raise PositionError(
-            f"after = {shown(str(position))}: expected a position that the last reading of this folder of "
+            f"after = {repr_of(str(position))}: expected a position that the last reading of this folder of "
             "exports gave, such as part=00:5,part=01:7, or 0 for all",
             name="after",
         )
     runs = runs_in_position(position)
     if unknown := [name for name in runs if name not in names]:
         raise PositionError(
-            f"after = {shown(position)}: it names {unknown[0]}, which is not in this folder: expected a "
+            f"after = {repr_of(position)}: it names {unknown[0]}, which is not in this folder: expected a "
             "position that the last reading of this folder gave, or 0 for all",
             name="after",
         )

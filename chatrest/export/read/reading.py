@@ -21,7 +21,7 @@ from ..._core.replies.one_record import parse
 from ..._core.replies.rows import row_of
 from ..._core.requests.arguments import check
 from ..._models.messages import Message
-from ..._secrets import shown
+from ..._secrets import repr_of
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ...times import Time, parse_timestamp, timestamp_words
 from ..folder.folder_state import FolderState, read_consistently
@@ -153,7 +153,7 @@ def _named_sources(source: Sources, sources: Collection[Source]) -> Iterator[Sou
             similar = get_close_matches(str(text), known, n=3, cutoff=0.5) or list(known)[:3]
             listed = ", ".join(map(repr, similar)) or "none: the export has no sources yet"
             raise RequestInvalidError(
-                f"source = {shown(text)}: expected sources of the export, such as {listed}", name="source"
+                f"source = {repr_of(text)}: expected sources of the export, such as {listed}", name="source"
             )
         yield match
 
