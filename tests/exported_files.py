@@ -30,7 +30,7 @@ class Export(StoredExport):
     def change(self, page_rows: list[Row]) -> None:
         """Record changed messages in the journal."""
         with self.journal.transaction():
-            self.journal.note_changed(page_rows)
+            self.journal.pending_changes.note(page_rows)
 
     def done(self) -> ReplacedMessages:
         return self.export.finish()

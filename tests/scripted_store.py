@@ -14,7 +14,7 @@ from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import Changes, Difference, ExportStore, NewRows, RowKind, repair
 from chatrest.export.store.disk import Disk, make_folder
 from chatrest.export.store.formats import Format, Lines, Parquet, file_sha256, format_of
-from chatrest.export.store.journal import NAME, StoreJournal
+from chatrest.export.store.store_journal import NAME, StoreJournal
 from tests.simulated_crashes import DyingDisk, Fate, ForgetfulDisk, ForgetfulFate, ProcessDeath, dying_journal
 
 FORMATS: dict[str, Callable[[], Format]] = {

@@ -106,8 +106,8 @@ class StoredRuns:
             if new := list(new):
                 stored.commit({self.source: new})
             with stored.journal.transaction():
-                stored.journal.note_changed(map(row_of, changed))
-                stored.journal.undelete(stored.ids(restored))
+                stored.journal.pending_changes.note(map(row_of, changed))
+                stored.journal.news.undelete(stored.ids(restored))
             stored.export.note_deleted(1, stored.ids(deleted), 7)
             if not is_killed:
                 stored.finish()

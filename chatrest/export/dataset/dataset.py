@@ -115,7 +115,7 @@ class Dataset:
         with await in_thread(partial(AttachmentRun, self._export, options)) as run:
             if report.changed:
                 await in_thread(run.forget_searched)
-            is_settled = not self._export.journal.rechecks()
+            is_settled = not self._export.journal.rechecks.all()
             report.attachments = await run.fetch(session, is_settled=is_settled)
         report.reasons, report.next_run = reasons, next_run
         lacking = _reasons(report.attachments)

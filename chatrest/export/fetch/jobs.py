@@ -204,7 +204,7 @@ def unread_jobs(
 
 
 def unfinished_rechecks(journal: Journal, sources: Iterable[SourceState]) -> Iterator[ListJob]:
-    rechecks = journal.rechecks()
+    rechecks = journal.rechecks.all()
     for state in sources if rechecks else ():
         recheck = rechecks.get(state.number)
         if recheck is not None and not recheck.is_done:

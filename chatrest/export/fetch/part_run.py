@@ -120,7 +120,7 @@ class PartRun:
         def note() -> None:
             with journal.transaction():
                 # Those on disk may be older; one without an id is not compared with any.
-                journal.note_edits(row for row in map(row_of, merged.rows) if row.id)
+                journal.edits.note(row for row in map(row_of, merged.rows) if row.id)
                 journal[_TAKEN] = msgspec.json.encode(self.taken).decode()
 
         await in_thread(note)
@@ -138,19 +138,19 @@ class PartRun:
     async def leave(self, export: ExportFolder) -> None:
         """Leave other parts their messages, unless they have been left already."""
         journal = export.journal
-        names = {foreign_name(self.parts, part, self.part): part for part in journal.receiving_parts()}
+        names = {foreign_name(self.parts, part, self.part): part for part in journal.outgoing.parts()}
         lost = {names[name] for name in await self._files.lost(list(names))}
-        for part in sorted(journal.receiving_parts(only_unsent=True) | lost):
+        for part in sorted(journal.outgoing.parts(only_unsent=True) | lost):
             foreign = await in_thread(partial(_foreign, journal, part))
             await add_foreign(self._files, foreign_name(self.parts, part, self.part), foreign)
             await in_thread(partial(_note_sent, journal, part))
 
 
 def _foreign(journal: Journal, part: int) -> Foreign:
-    ids = journal.foreign_ids(part)
+    ids = journal.outgoing.ids(part)
     names = [key for key in journal.texts(ids.names) if number(key) is None] if ids.names else []
     return Foreign(
-        numbers=ids.numbers.to_bytes() if ids.numbers else b"", names=names, rows=journal.foreign_rows(part)
+        numbers=ids.numbers.to_bytes() if ids.numbers else b"", names=names, rows=journal.outgoing.rows(part)
     )
 
 
@@ -172,4 +172,4 @@ def _unseen(export: ExportFolder, ids: PageIds) -> PageIds:
 
 def _note_sent(journal: Journal, part: int) -> None:
     with journal.transaction():
-        journal.note_sent(part)
+        journal.outgoing.note_sent(part)

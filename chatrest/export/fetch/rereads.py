@@ -105,7 +105,7 @@ class Rereads:
         if not ids:
             return
         job = ListJob(SourceState(number, OF_PARTS), purpose="missing")
-        messages, rows = Messages(AsRows(self._pool.session.sender, leaves_out=True)), list[Row]()
+        messages, rows = Messages(AsRows(self._pool.session.sender, drops_mismatches=True)), list[Row]()
         keys = await in_thread(lambda: dict(zip(ids, self._journal.texts(ids), strict=True)))
 
         async def commit() -> None:
@@ -157,7 +157,7 @@ class Rereads:
                 last = max((each.last for each in self._journal.intervals(state.number)), default=0)
                 last = max(last, state.proven if is_proven else 0, self._journal.seen(state.number).last)
                 if until := min(LAST, last):
-                    self._journal.begin_recheck(state.number, since, until)
+                    self._journal.rechecks.begin(state.number, since, until)
 
     def left(self) -> list[ListJob]:
         """Return what is left of rechecks that `recheck` has begun, or continued."""
@@ -166,7 +166,7 @@ class Rereads:
 
     async def recheck(self) -> int:
         """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""
-        rechecks = self._journal.rechecks()
+        rechecks = self._journal.rechecks.all()
         self._has_rechecks = bool(rechecks)
         if not rechecks:
             return 0
@@ -188,8 +188,8 @@ class Rereads:
         return clusters(ids, self._journal.seen(state.number), LARGEST_PAGE)
 
     def _unshown(self, since: int) -> IdSet:
-        rechecks, asked = self._journal.rechecks(), IdSet()
-        unshown = self._export.stored_since(since) - self._journal.shown()
+        rechecks, asked = self._journal.rechecks.all(), IdSet()
+        unshown = self._export.stored_since(since) - self._journal.rechecks.shown()
         for state in self._journal.sources():
             shown, recheck = self._journal.seen(state.number), rechecks.get(state.number)
             if is_app_list(state) and state.number not in self._pool.findings.errors:
@@ -215,7 +215,7 @@ class Rereads:
         left = unfinished_rechecks(self._journal, self._sources.plan_sources)
         if all(self._sources.is_deleted(work.state) for work in left):
             with self._journal.transaction():
-                self._journal.end_rechecks()
+                self._journal.rechecks.end()
         return count
 
 

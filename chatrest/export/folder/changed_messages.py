@@ -46,7 +46,7 @@ class ChangedMessages:
         self.load_deleted()
 
     def load_deleted(self) -> None:
-        deleted = self._journal.deleted()
+        deleted = self._journal.news.deleted()
         missing = [each.id for each in deleted if each.missing]
         self.deleted: IdSet = IdSet(self._journal.ids_by_key(each.id for each in deleted).values())
         """The ids that no source shows any more."""
@@ -58,7 +58,7 @@ class ChangedMessages:
         self.close()
         self._index = StoredIndex(self._journal.numbers_of_names)
         self._index.load(stored)
-        self._index.renew(self._journal.pending_changes())
+        self._index.renew(self._journal.pending_changes.rows())
 
     def close(self) -> None:
         if self._index is not None:
@@ -76,13 +76,13 @@ class ChangedMessages:
         assert self._index is not None, "prepare() comes first"
         changed = self._index.changed(rows)
         self._index.renew(changed)
-        self._journal.note_changed(changed)
+        self._journal.pending_changes.note(changed)
         return len(changed)
 
     def note_deleted(self, source: int, ids: IdSet, now: int, *, missing: bool = False) -> int:
         known = IdSet() if self._index is None else self._index.deleted()
         news = IdSet() if missing else ids - known
-        self._journal.mark_deleted(source, ids, now, missing=missing, news=news)
+        self._journal.news.mark_deleted(source, ids, now, missing=missing, news=news)
         self.load_deleted()
         return len(news)
 
@@ -91,25 +91,25 @@ class ChangedMessages:
         if again := shown & self.deleted:
             self.deleted.discard(again)
             self.deleted_missing.discard(again)
-            self._journal.undelete(again)
+            self._journal.news.undelete(again)
 
     def apply(self) -> ReplacedMessages:
         """Let all newer versions take the places of the older ones; return how many did."""
         changed = deleted = 0
-        while rows := self._journal.pending_changes(_CHANGES_AT_ONCE):
+        while rows := self._journal.pending_changes.rows(_CHANGES_AT_ONCE):
             replaced = list[str]()
 
             def note(ids: list[str], replaced: list[str] = replaced) -> None:
                 replaced += ids
-                self._journal.forget_changed(ids)
-                self._journal.note_news("changed", ids)
+                self._journal.pending_changes.forget(ids)
+                self._journal.news.note("changed", ids)
 
             by_author = {row.id for row in rows if is_deleted(row.raw)}
             newly_deleted = self._not_deleted_yet(by_author)
             self._store.update(Changes({row.id: row for row in rows}, note))
             with self._journal.transaction():
                 # Those that did not take a place are of messages that are not on the disk any more.
-                self._journal.forget_changed(row.id for row in rows)
+                self._journal.pending_changes.forget(row.id for row in rows)
             deleted += len(newly_deleted.intersection(replaced))
             changed += len(set(replaced) - by_author)
         return ReplacedMessages(changed, deleted)

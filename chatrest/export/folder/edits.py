@@ -70,8 +70,8 @@ async def apply_edits(session: AsyncSession, export: ExportFolder) -> int:
 def _compare_all(export: ExportFolder) -> tuple[int, list[str]]:
     """Compare all that is noted; return how many messages have changed, and the ids to be asked for."""
     count, asked, after = 0, list[str](), ""
-    while ids := export.journal.edited_ids(after, _BATCH):
-        shown = export.journal.edits(ids)
+    while ids := export.journal.edits.ids(after, _BATCH):
+        shown = export.journal.edits.shown(ids)
         stored, newer, left = export.stored(ids), list[Row](), list[str]()
         for key in ids:
             verdicts = {row.raw: _verdict(stored.get(key), row) for row in map(row_of, shown[key])}

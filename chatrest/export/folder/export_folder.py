@@ -29,7 +29,7 @@ from ..plan.report import Report
 from ..store import Difference, ExportStore, NewRows, repair, salvage
 from ..store.disk import Disk
 from ..store.inspection import LOST, lost_versions
-from ..store.journal import StoreBlock
+from ..store.store_journal import StoreBlock
 from .changed_messages import ChangedMessages, ReplacedMessages
 from .fetched_page import FetchedPage, ListOrder, SourceRows
 from .folder_access import FolderLock, check_is_whole, check_part, claim_folder
@@ -128,7 +128,7 @@ class ExportFolder:
             stack.callback(self.store.close)
             with self.journal.transaction():
                 begin_generation(self.journal, manifest)
-                self.journal.begin_run(self.store.written, last_run(folder))
+                self.journal.news.begin_run(self.store.written, last_run(folder))
                 self.journal["plan"] = self.stored_plan.encoded().decode()
             self.findings: list[Difference] = self._repair()
             self.changes: ChangedMessages = ChangedMessages(self.journal, self.store)
@@ -213,14 +213,14 @@ class ExportFolder:
         Costs the reading of the files that hold them.
         """
         wanted = set(keys)
-        waiting = {row.id: row for row in self.journal.pending_changes() if row.id in wanted}
+        waiting = {row.id: row for row in self.journal.pending_changes.rows() if row.id in wanted}
         return self.store.rows_by_id(wanted) | waiting
 
     def note_edited(self, newer: Iterable[Row], settled_ids: Iterable[str]) -> None:
         """Note newer versions, and forget the records of edits to the settled ids: nothing more is asked."""
         with self._guarded(), self.journal.transaction():
-            self.journal.note_changed(newer)
-            self.journal.forget_edits(settled_ids)
+            self.journal.pending_changes.note(newer)
+            self.journal.edits.forget(settled_ids)
 
     def prepare_recheck(self, since: int) -> None:
         """Index the rows on disk that were sent since a time, before these are read again."""
@@ -337,7 +337,7 @@ class ExportFolder:
             batch.orders[page.number] = page.order
         covered = page.covered
         if page.purpose == "recheck":
-            self.journal.note_recheck(page.number, covered.last, covered.position)
+            self.journal.rechecks.note(page.number, covered.last, covered.position)
         elif page.purpose == "walk":
             read = Interval(covered.after + 1, covered.last, covered.position)
             batch.read.setdefault(page.number, []).append(read)
@@ -350,7 +350,7 @@ class ExportFolder:
         shown = ids if page.again is None else self.journal.assign_numbers(page.again.ids)
         self.changes.undelete(shown)
         if page.again is not None:
-            self.journal.note_shown(page.number, shown)
+            self.journal.rechecks.note_shown(page.number, shown)
             batch.stats.changed += self.changes.compare(page.again.rows)
         if page.purpose == "confirm":
             return
@@ -359,7 +359,7 @@ class ExportFolder:
             for part, foreign in page.foreign.ids.items():
                 batch.foreign.setdefault(part, IdSet()).update(self.journal.assign_numbers(foreign))
             for part, rows in page.foreign.rows.items():
-                self.journal.note_foreign_rows(part, rows)
+                self.journal.outgoing.note_rows(part, rows)
         for each in page.rows:
             is_own = each.source == page.source
             number = page.number if is_own else self.journal.source_number(each.source.key) or page.number
@@ -370,7 +370,7 @@ class ExportFolder:
         for stem, part in self._by_stem(rows.source, new).items():
             add(NewRows(stem, number, part, ids if part is new else ids_of(part), is_new=True))
         if self._is_later and ACTION in lines_of(new):
-            self.journal.note_edits(shown_edits(new))
+            self.journal.edits.note(shown_edits(new))
         return len(new)
 
     def _by_stem(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
@@ -388,7 +388,7 @@ class ExportFolder:
         for source, order in batch.orders.items():
             self.journal.note_order(source, order)
         for part, ids in batch.foreign.items():
-            self.journal.note_foreign_ids(part, ids)
+            self.journal.outgoing.note_ids(part, ids)
 
     # ── opening ──
 
@@ -398,15 +398,15 @@ class ExportFolder:
 
     def _repair(self) -> list[Difference]:
         """Make the journal agree with the disk: messages that are not on disk are missing."""
-        findings = list(repair(self.store, self.journal.pending_change_ids))
-        numbers = self.journal.ids_by_key(waiting := self.journal.pending_change_ids())
+        findings = list(repair(self.store, self.journal.pending_changes.ids))
+        numbers = self.journal.ids_by_key(waiting := self.journal.pending_changes.ids())
         # changes of messages that are not on the disk any more
         stale = [each for each in waiting if numbers.get(each, 0) not in self.store.written]
         if findings or stale:
             with self.journal.transaction():
                 if lost := lost_versions(findings):  # `verify` reports them from now on
                     self.journal[LOST_VERSIONS] = "\n".join([*self.journal.lost_versions(), *lost])
-                self.journal.forget_changed(stale)
+                self.journal.pending_changes.forget(stale)
         return findings
 
 

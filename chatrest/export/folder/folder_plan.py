@@ -17,7 +17,7 @@ from ..plan.file_names import HISTORY, STEM
 from ..plan.plan import Plan, difference, growth_fault
 from ..store import RowKind
 from ..store.formats import Format, Lines, Parquet
-from ..store.journal import REMEDY
+from ..store.store_journal import REMEDY
 from .journal import NAME as JOURNAL, NO_PLAN, Journal, has_journal
 from .manifest import Manifest, find_undamaged
 from .tables import ASKED_ATTACHMENTS, ASKED_TABLES, ATTACHMENTS, LOST_LIMITS, TABLES, table_stem

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from ..._storage import InUseError, Marks, marks_of
 from ...errors import ChatRestError, RequestInvalidError
-from ..store.journal import REMEDY
+from ..store.store_journal import REMEDY
 from .folder_access import check_links, data_file_path, run_under_way
 from .journal import GENERATION, NAME as JOURNAL, NO_PLAN, PREVIOUS_GENERATION, Journal, has_journal
 from .manifest import NAME as MANIFEST, Manifest, find_undamaged, read

@@ -180,7 +180,7 @@ def is_table(stem: str) -> bool:
 
 def write_finished(folder: Path, disk: Disk, journal: Journal, plan: Plan, report: Report) -> None:
     """Write the manifest of a run that came to its end. Nothing may change the journal after that."""
-    deleted = journal.deleted()
+    deleted = journal.news.deleted()
     manifest = structs.replace(
         _begun(journal, plan, report.started),
         reasons=report.all_reasons,

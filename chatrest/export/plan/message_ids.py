@@ -102,6 +102,16 @@ class Gap(NamedTuple):
     """Where the list continues after `after`, as the service named it; empty if it did not."""
 
 
+def position_of(text: str, last: int) -> Pairs:
+    """Return the position after an id, of its JSON; none if that was edited and would leave messages out."""
+    try:
+        position = msgspec.json.decode(text, type=tuple[tuple[str, str], ...])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ()
+    named = number(dict(position).get("id", ""))
+    return () if named is None or named > last else position
+
+
 def merge(intervals: Iterable[Interval]) -> list[Interval]:
     """Return the same ids as ascending intervals that neither touch nor overlap.
 

@@ -14,7 +14,7 @@ from ..formats.stored_records import damage_error
 from ..plan.file_names import HISTORY, STEM
 from ..plan.id_set import IdSet
 from ..store.inspection import path_of
-from ..store.journal import StoreFile
+from ..store.store_journal import StoreFile
 
 T = TypeVar("T")
 

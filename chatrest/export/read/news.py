@@ -80,7 +80,7 @@ def _read_journal(view: FolderView, state: FolderState, after: int) -> "JournalN
             name="after",
         )
     last_run = max(after, journal.run - 1) if state.is_in_use else journal.run
-    noted = [*journal.news(), (journal.run, "new", journal.pending_news())]
+    noted = [*journal.news.all(), (journal.run, "new", journal.news.pending())]
     groups = groupby((each for each in noted if each[0] <= last_run), _RUN_KIND)
     events: list[_Event] = [
         (run, kind, IdSet.union(ids for _, _, ids in group)) for (run, kind), group in groups

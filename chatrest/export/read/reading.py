@@ -35,7 +35,7 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
 from ..plan.ownership import Source
 from ..store.inspection import files_now
-from ..store.journal import StoreFile
+from ..store.store_journal import StoreFile
 from .exports import open_exports
 from .folder_view import FolderView, MessageFile, from_each
 

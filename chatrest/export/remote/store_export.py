@@ -38,7 +38,7 @@ from ..folder.run_log import NAME as RUNS
 from ..folder.tables import ATTACHMENTS, TABLES, has_content
 from ..plan.file_names import HISTORY, MESSAGES, STEM, path_inside
 from ..plan.report import Phase, Progress
-from ..store.journal import StoreFile
+from ..store.store_journal import StoreFile
 from .working_folder import WorkingFolder
 
 PUBLISH_SECONDS: Final = 600.0

@@ -85,7 +85,7 @@ class Run:
         self._end = RunEnd()
         self._goes_backwards = False
         self._app_list = AppListResult()
-        self._adopted = len(export.journal.pending_news()) if export.findings else 0
+        self._adopted = len(export.journal.news.pending()) if export.findings else 0
 
     @property
     def written(self) -> int:

@@ -28,9 +28,9 @@ from ..plan.message_ids import NO_IDS, PageIds, ids_of, number, times
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format, RowKind, file_sha256, format_of
 from .inspection import Difference, findings, is_unnamed_snapshot, path_of
-from .journal import StoreBlock, StoreFile, StoreJournal, joint_block
 from .segments import Segments, new_path, segment_path
 from .snapshots import Snapshots
+from .store_journal import StoreBlock, StoreFile, StoreJournal, joint_block
 
 _SEALED_AT_ONCE: Final = 256
 _ROWS: Final = 1000

@@ -20,8 +20,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from ...errors import ChatRestError
 from ..plan.file_names import HISTORY, SPOOL, is_of_system, path_inside
 from .formats import file_sha256, format_of
-from .journal import StoreFile, StoreJournal
 from .segments import NEW, SEGMENT, new_path, segment_path
+from .store_journal import StoreFile, StoreJournal
 
 LOST: Final = "was lost or damaged, with older versions of messages, which no run can read again"
 FindingKind: TypeAlias = Literal["unfinished", "leftover", "missing", "damaged", "longer", "unknown", "ids"]

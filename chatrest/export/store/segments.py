@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from ..._storage import check_in_place
 from ..plan.file_names import SPOOL
 from .disk import Disk, error_path, sync_folder
-from .journal import StoreFile
+from .store_journal import StoreFile
 
 MAX_OPEN: Final = 64
 SEGMENT: Final = ".segment"

@@ -18,8 +18,8 @@ from ..plan.file_names import path_inside
 from ..plan.id_set import IdSet
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format
-from .journal import StoreBlock, StoreFile, StoreJournal
 from .segments import new_path
+from .store_journal import StoreBlock, StoreFile, StoreJournal
 
 
 class Snapshots:

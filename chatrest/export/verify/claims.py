@@ -16,7 +16,7 @@ from ..plan.message_ids import gaps, number
 from ..plan.plan import Plan
 from ..plan.report import NextRun
 from ..store.inspection import LOST
-from ..store.journal import StoreFile
+from ..store.store_journal import StoreFile
 from .result import Finding, Remedy, id_list
 
 
@@ -94,7 +94,8 @@ def _unwritten(journal: Journal, present: IdSet) -> Iterator[tuple[str, list[str
     The proof of an export is that there are no such messages but those that are known to be gone.
     """
     lacking = journal.seen() - present
-    lacking.discard(IdSet(journal.ids_by_key(each.id for each in journal.deleted() if each.missing).values()))
+    missing = (each.id for each in journal.news.deleted() if each.missing)
+    lacking.discard(IdSet(journal.ids_by_key(missing).values()))
     for source in journal.iter_sources() if lacking else ():
         if of_source := journal.seen(source.number) & lacking:
             lacking.discard(of_source)

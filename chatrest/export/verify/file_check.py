@@ -31,8 +31,8 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, plain_numbers
 from ..read.folder_view import FolderView
 from ..store.inspection import actual_path
-from ..store.journal import StoreFile
 from ..store.segments import segment_path
+from ..store.store_journal import StoreFile
 from .result import Finding, Kind, Remedy, id_list
 
 OnStep: TypeAlias = Callable[[int, int], object]

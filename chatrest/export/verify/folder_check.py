@@ -13,7 +13,7 @@ from ..folder.run_log import NAME as RUNS
 from ..plan.file_names import DAMAGED, HISTORY, MESSAGES, SPOOL, STEM, is_of_system
 from ..read.folder_view import FolderView
 from ..store.inspection import Difference, findings as differences
-from ..store.journal import StoreFile
+from ..store.store_journal import StoreFile
 from .result import Finding, Remedy
 
 _DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet)(?:\.gz|\.zst)?\Z")

@@ -80,7 +80,7 @@ def _findings(view: FolderView, state: FolderState, check: FileCheck) -> Iterato
     except RequestInvalidError as error:
         yield Finding("unsafe", view.folder.name, str(error), Remedy.KEEP_OUT)
     if state.journal is not None:
-        state.journal.pending_news()  # no part of the proof; damage there would end the next run
+        state.journal.news.pending()  # no part of the proof; damage there would end the next run
     files = list(noted_files(view.folder, state))
     yield from check.findings(files)
     if state.journal is not None or state.is_finished:

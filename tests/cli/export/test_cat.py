@@ -95,7 +95,7 @@ def test_changes_prints_a_line_of_json_for_each_and_since_a_run(tmp_path: Path) 
     with StoredExport(out, Plan(users=["ann"])) as stored:
         stored.begin_manifest()
         with stored.journal.transaction():
-            stored.journal.note_changed([row_of(record(1, text="b"))])
+            stored.journal.pending_changes.note([row_of(record(1, text="b"))])
         stored.finish()
     first = CliRunner().invoke(root, ["changes", str(out)])
     assert [json.loads(line)["id"] for line in first.stdout.splitlines()] == ["1", "2"]

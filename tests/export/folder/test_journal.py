@@ -16,7 +16,7 @@ from chatrest.export import Plan, export
 from chatrest.export.folder.journal import Journal
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import Interval, ids_of
-from chatrest.export.store.journal import StoreFile
+from chatrest.export.store.store_journal import StoreFile
 from tests.export_runs import served
 from tests.simulated_crashes import wrap_connections
 from tests.stored_exports import MEMORY, USERS, by_hand
@@ -126,51 +126,51 @@ def test_a_place_that_a_hand_has_broken_is_none(path: Path, at: str) -> None:
     by_hand(path, f"INSERT INTO rechecks VALUES(1, 0, 5, 9, '{at}')")
     journal = Journal(path, {})
     assert journal.intervals(1) == [Interval(1, 5), Interval(9, 9, (("id", "9"),))]
-    assert journal.rechecks() == {1: (0, 5, 9, ())}
+    assert journal.rechecks.all() == {1: (0, 5, 9, ())}
     journal.note_covered(1, [Interval(6, 8)])
     assert journal.intervals(1) == [Interval(1, 9, (("id", "9"),))]
     journal.close()
 
 
 def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> None:
-    journal.begin_recheck(1, 100, 50)
-    journal.begin_recheck(2, 100, 50)
-    journal.note_recheck(1, 30, (("id", "30"),))
-    journal.begin_recheck(1, 999, 999)
-    assert journal.rechecks() == {1: (100, 30, 50, (("id", "30"),)), 2: (100, 0, 50, ())}
-    journal.note_recheck(1, 50, ())
-    assert [number for number, recheck in journal.rechecks().items() if recheck.is_done] == [1]
-    journal.note_shown(1, IdSet([7, 8]))
-    journal.note_shown(2, IdSet([9]))
-    journal.begin_recheck(1, 999, 999)
-    assert journal.rechecks()[1] == (999, 0, 999, ())
-    assert list(journal.shown()) == [9], "what the source showed before is not of this recheck"
-    journal.end_rechecks()
-    assert not journal.rechecks()
-    assert not journal.shown()
+    journal.rechecks.begin(1, 100, 50)
+    journal.rechecks.begin(2, 100, 50)
+    journal.rechecks.note(1, 30, (("id", "30"),))
+    journal.rechecks.begin(1, 999, 999)
+    assert journal.rechecks.all() == {1: (100, 30, 50, (("id", "30"),)), 2: (100, 0, 50, ())}
+    journal.rechecks.note(1, 50, ())
+    assert [number for number, recheck in journal.rechecks.all().items() if recheck.is_done] == [1]
+    journal.rechecks.note_shown(1, IdSet([7, 8]))
+    journal.rechecks.note_shown(2, IdSet([9]))
+    journal.rechecks.begin(1, 999, 999)
+    assert journal.rechecks.all()[1] == (999, 0, 999, ())
+    assert list(journal.rechecks.shown()) == [9], "what the source showed before is not of this recheck"
+    journal.rechecks.end()
+    assert not journal.rechecks.all()
+    assert not journal.rechecks.shown()
 
 
 def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(journal: Journal) -> None:
     def row(id: str, text: str) -> Row:
         return Row(id, line=json.dumps({"id": id, "text": text}).encode())
 
-    journal.note_changed([row("7", "old"), row("m-1", "x")])
-    journal.note_changed([row("7", "new"), row("9", "y")])
-    waiting = [bytes(each.raw) for each in journal.pending_changes()]
+    journal.pending_changes.note([row("7", "old"), row("m-1", "x")])
+    journal.pending_changes.note([row("7", "new"), row("9", "y")])
+    waiting = [bytes(each.raw) for each in journal.pending_changes.rows()]
     assert waiting == [bytes(each.raw) for each in (row("m-1", "x"), row("7", "new"), row("9", "y"))]
-    assert len(journal.pending_changes(2)) == 2
-    journal.forget_changed(["m-1", "7", "nobody"])
-    assert [bytes(each.raw) for each in journal.pending_changes()] == [bytes(row("9", "y").raw)]
+    assert len(journal.pending_changes.rows(2)) == 2
+    journal.pending_changes.forget(["m-1", "7", "nobody"])
+    assert [bytes(each.raw) for each in journal.pending_changes.rows()] == [bytes(row("9", "y").raw)]
 
 
 def test_deleted_ids_are_told_once_and_in_order(journal: Journal) -> None:
-    journal.mark_deleted(1, [9, 2**63 - 2, 7], 1000, missing=False, news=IdSet())
-    journal.mark_deleted(2, [7, 8], 2000, missing=False, news=IdSet())
-    journal.mark_deleted(2, [], 3000, missing=False, news=IdSet())
+    journal.news.mark_deleted(1, [9, 2**63 - 2, 7], 1000, missing=False, news=IdSet())
+    journal.news.mark_deleted(2, [7, 8], 2000, missing=False, news=IdSet())
+    journal.news.mark_deleted(2, [], 3000, missing=False, news=IdSet())
     name = next(iter(journal.assign_numbers(ids_of([Row("m-1")])).names))
-    journal.mark_deleted(2, [5, name], 4000, missing=True, news=IdSet())
-    assert [(each.id, each.missing) for each in journal.deleted()] == [
+    journal.news.mark_deleted(2, [5, name], 4000, missing=True, news=IdSet())
+    assert [(each.id, each.missing) for each in journal.news.deleted()] == [
         ("m-1", True), ("5", True), ("7", False), ("8", False), ("9", False), (str(2**63 - 2), False),
     ]  # fmt: skip
-    journal.undelete([7, name])
-    assert [each.id for each in journal.deleted()] == ["5", "8", "9", str(2**63 - 2)]
+    journal.news.undelete([7, name])
+    assert [each.id for each in journal.news.deleted()] == ["5", "8", "9", str(2**63 - 2)]

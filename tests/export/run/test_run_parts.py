@@ -70,7 +70,7 @@ def check_exact(out: Path, town: Town, *, with_groups: bool) -> None:
 
 
 def lost(journal: Journal) -> IdSet:
-    return IdSet(int(each.id) for each in journal.deleted() if each.missing)
+    return IdSet(int(each.id) for each in journal.news.deleted() if each.missing)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

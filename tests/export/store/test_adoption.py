@@ -12,7 +12,7 @@ from chatrest.export.formats.compression import compression
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import NewRows, salvage
 from chatrest.export.store.disk import Disk
-from chatrest.export.store.journal import NAME
+from chatrest.export.store.store_journal import NAME
 from tests.scripted_store import (
     COUNT,
     FORMATS,

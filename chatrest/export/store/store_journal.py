@@ -105,12 +105,12 @@ class StoreJournal(JournalFile):
     def __getitem__(self, name: str) -> str | None:
         with self.lock:
             if self._meta is None:
-                self._meta = dict(self._typed("SELECT name, value FROM meta", tuple[str, str]))
+                self._meta = dict(self.rows("SELECT name, value FROM meta", tuple[str, str]))
             return self._meta.get(name)
 
     def __setitem__(self, name: str, value: str) -> None:
         if self[name] != value:
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (name, value))
+            self.write("INSERT OR REPLACE INTO meta VALUES(?, ?)", name, value)
             assert self._meta is not None
             self._meta[name] = value
 
@@ -128,20 +128,64 @@ class StoreJournal(JournalFile):
                     self._cache[name] = (version, rows)
             return rows
 
+    # ── statements ──
+
+    def write(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        """Execute a statement that changes something, in a transaction."""
+        return self._db.execute(sql, values)
+
+    def write_many(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
+        self._db.executemany(sql, values)
+
+    def rows_in(self, sql: str, values: Iterable[str | int]) -> list[Any]:
+        """Return the rows of a query that ends in `IN`, for any number of values."""
+        with self._held():
+            return list(sql_in(self._db, sql, values))
+
+    def ids(self, sql: str, values: Sequence[Any] | None = None) -> IdSet:
+        """Return all ids of a query; one that ends in `IN` takes any number of values."""
+        with self._held():
+            rows = self._db.execute(sql) if values is None else sql_in(self._db, sql, values)
+            try:
+                return IdSet.union(IdSet.from_bytes(ids) for (ids,) in rows)
+            except sqlite3.Error:
+                raise
+            except DAMAGE as error:
+                raise self._damage(f"is damaged: {error}") from None
+
+    def rows(self, sql: str, kind: Any, *values: Any) -> list[Any]:
+        """Return the rows of a query; `UnreadableError` for a value that cannot be one of its column."""
+        with self._held():
+            return list(self.iter_rows(sql, kind, *values))
+
+    def iter_rows(self, sql: str, kind: Any, *values: Any) -> Iterator[Any]:
+        """Yield the same, some at a time; write nothing during the iteration."""
+        with self._held():
+            rows = self._db.execute(sql, values)
+        while portion := self._fetched(rows, PORTION):
+            try:
+                # Of the types of columns msgspec does not know that of ids alone.
+                converted = msgspec.convert(
+                    portion, list[kind], strict=False, dec_hook=lambda _, value: IdSet.from_bytes(value)
+                )
+            except DAMAGE as error:
+                raise self._damage(f"is damaged: {error}") from None
+            yield from converted
+
     # ── files ──
 
     def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
         # A damaged state would be in no query.
         sql = f"{_FILES} ORDER BY number"
-        files = self._cached_rows("files", self._file_changes, lambda: self._typed(sql, StoreFile))
+        files = self._cached_rows("files", self._file_changes, lambda: self.rows(sql, StoreFile))
         return [each for each in files if not states or each.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:
-        return self._typed(f"{_FILES} WHERE stem = ? ORDER BY number", StoreFile, stem)
+        return self.rows(f"{_FILES} WHERE stem = ? ORDER BY number", StoreFile, stem)
 
     def file(self, name: str) -> StoreFile | None:
-        files = self._typed(f"{_FILES} WHERE name = ?", StoreFile, name)
+        files = self.rows(f"{_FILES} WHERE name = ?", StoreFile, name)
         return files[0] if files else None
 
     def note_file(self, file: StoreFile) -> StoreFile:
@@ -150,10 +194,10 @@ class StoreJournal(JournalFile):
         values = (file.state, file.size, file.sha256, file.successor)
         self._file_changes += 1
         if file.number:
-            self._db.execute(sql, (*values, file.number))
+            self.write(sql, *values, file.number)
         else:
             sql = "INSERT INTO files(state, size, sha256, successor, name, stem) VALUES(?, ?, ?, ?, ?, ?)"
-            number = self._db.execute(sql, (*values, file.name, file.stem)).lastrowid
+            number = self.write(sql, *values, file.name, file.stem).lastrowid
             assert number is not None
             file = file._replace(number=number)
         return file
@@ -161,8 +205,8 @@ class StoreJournal(JournalFile):
     def forget_file(self, number: int) -> None:
         """Remove a file with its blocks: its ids are not written any more."""
         self._file_changes += 1
-        self._db.execute("DELETE FROM blocks WHERE file = ?", (number,))
-        self._db.execute("DELETE FROM files WHERE number = ?", (number,))
+        self.write("DELETE FROM blocks WHERE file = ?", number)
+        self.write("DELETE FROM files WHERE number = ?", number)
 
     def clear_successors(self, number: int | None = None) -> None:
         """Note that nothing is made of files, or not that one, any more."""
@@ -180,12 +224,12 @@ class StoreJournal(JournalFile):
     def iter_blocks(self, file: int) -> Iterator[StoreBlock]:
         """Yield the same, some in memory at a time; write nothing during the iteration."""
         sql = "SELECT source, rows, since, until, ids FROM blocks WHERE file = ? ORDER BY number"
-        return self._iter_typed(sql, StoreBlock, file)
+        return self.iter_rows(sql, StoreBlock, file)
 
     def blocks_by_file(self) -> Iterator[tuple[int, Iterator[StoreBlock]]]:
         """Yield the blocks of each file that has any, by its number, in the same way."""
         sql = "SELECT file, source, rows, since, until, ids FROM blocks ORDER BY file"
-        rows = self._iter_typed(sql, tuple[int, Count, Count, int, int, IdSet])
+        rows = self.iter_rows(sql, tuple[int, Count, Count, int, int, IdSet])
         for file, group in groupby(rows, key=itemgetter(0)):
             yield file, (StoreBlock(*row[1:]) for row in group)
 
@@ -195,15 +239,15 @@ class StoreJournal(JournalFile):
             WHERE stem = ? OR stem LIKE ? || '/%' GROUP BY source"""
         counts: Counter[int] = Counter()
         for stem in stems:
-            counts.update(dict(self._typed(sql, tuple[int, int], stem, stem)))
+            counts.update(dict(self.rows(sql, tuple[int, int], stem, stem)))
         return dict(counts)
 
     def add_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
         sql = "INSERT INTO blocks(file, source, rows, since, until, ids) VALUES(?, ?, ?, ?, ?, ?)"
-        self._db.executemany(sql, [(file, *block[:4], block.ids.to_bytes()) for block in blocks])
+        self.write_many(sql, [(file, *block[:4], block.ids.to_bytes()) for block in blocks])
 
     def replace_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
-        self._db.execute("DELETE FROM blocks WHERE file = ?", (file,))
+        self.write("DELETE FROM blocks WHERE file = ?", file)
         self.add_blocks(file, blocks)
 
     def merge_blocks(self, files: Iterable[StoreFile], target: int, times: tuple[int, int, bool]) -> None:
@@ -214,23 +258,23 @@ class StoreJournal(JournalFile):
         since, until, is_dated = times
         for file in files:
             if file.number != target:
-                self._db.execute("UPDATE blocks SET file = ? WHERE file = ?", (target, file.number))
+                self.write("UPDATE blocks SET file = ? WHERE file = ?", target, file.number)
         if until >= 0 or not is_dated:
             sql = "UPDATE blocks SET since = min(since, ?), until = max(until, ?) WHERE file = ?"
-            self._db.execute(sql, (since, until, target))
+            self.write(sql, since, until, target)
         sql = """SELECT source, rows, since, until, ids, number FROM blocks WHERE file = ? AND source IN
             (SELECT source FROM blocks WHERE file = ? GROUP BY source HAVING count(*) > 1)
             ORDER BY source, number"""  # sorted: changes during the iteration do not affect it
-        numbered = self._iter_typed(sql, _NUMBERED_BLOCK, target, target)
+        numbered = self.iter_rows(sql, _NUMBERED_BLOCK, target, target)
         for _, group in groupby(numbered, key=itemgetter(0)):
             rows = list(group)
-            self._db.executemany("DELETE FROM blocks WHERE number = ?", [row[-1:] for row in rows])
+            self.write_many("DELETE FROM blocks WHERE number = ?", [row[-1:] for row in rows])
             self.add_blocks(target, [joint_block([StoreBlock(*row[:-1]) for row in rows])])
 
     # ── ids ──
 
     def ids_in(self, files: Iterable[StoreFile]) -> IdSet:
-        return self._union("SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
+        return self.ids("SELECT ids FROM blocks WHERE file IN", [file.number for file in files])
 
     def note_seen(self, source: int, ids: IdSet) -> None:
         if ids:
@@ -239,24 +283,24 @@ class StoreJournal(JournalFile):
     def seen(self, source: int | None = None) -> IdSet:
         """Return the ids that the list of a source has shown; None is any."""
         if source is None:
-            return self._union("SELECT ids FROM seen")
-        return self._union("SELECT ids FROM seen WHERE source IN", [source])
+            return self.ids("SELECT ids FROM seen")
+        return self.ids("SELECT ids FROM seen WHERE source IN", [source])
 
     def merge_seen(self) -> None:
         """Merge the rows of `seen`, of which each batch leaves one, per source, in a transaction."""
         # A night adds one row to a source: few sources are merged in each.
         sql = "SELECT source FROM seen GROUP BY source HAVING count(*) > ?"
-        if not (sources := [source for (source,) in self._typed(sql, tuple[int], _MOST_SEEN_ROWS)]):
+        if not (sources := [source for (source,) in self.rows(sql, tuple[int], _MOST_SEEN_ROWS)]):
             return
         with self.transaction():
             for source in sources:
                 ids = self.seen(source)
-                self._db.execute("DELETE FROM seen WHERE source = ?", (source,))
+                self.write("DELETE FROM seen WHERE source = ?", source)
                 self.note_seen(source, ids)
 
     def latest(self) -> int:
         """Return the latest time of all rows; -1 if none has one."""
-        [(until,)] = self._typed("SELECT max(until) FROM blocks", tuple[int | None])
+        [(until,)] = self.rows("SELECT max(until) FROM blocks", tuple[int | None])
         return -1 if until is None else int(until)
 
     # ── names ──
@@ -267,15 +311,14 @@ class StoreJournal(JournalFile):
             return ids.numbers
         known = self.numbers_of_names(ids.others)
         if new := [key for key in ids.others if key not in known]:
-            [(last,)] = self._typed("SELECT ifnull(max(number), 0) FROM names", tuple[int])
-            self._db.executemany("INSERT INTO names VALUES(?, ?)", enumerate(new, last + 1))
+            [(last,)] = self.rows("SELECT ifnull(max(number), 0) FROM names", tuple[int])
+            self.write_many("INSERT INTO names VALUES(?, ?)", enumerate(new, last + 1))
             known |= {key: NAMES + each for each, key in enumerate(new, last + 1)}
         return ids.numbers | IdSet(known.values())
 
     def numbers_of_names(self, keys: Iterable[str]) -> dict[str, int]:
         """Return the numbers of ids that are texts, by the text; unknown ones are left out."""
-        with self._held():
-            rows = list(sql_in(self._db, "SELECT key, number FROM names WHERE key IN", keys))
+        rows = self.rows_in("SELECT key, number FROM names WHERE key IN", keys)
         return {key: NAMES + number for key, number in rows}
 
     def ids_by_key(self, keys: Iterable[str]) -> dict[str, int]:
@@ -286,42 +329,15 @@ class StoreJournal(JournalFile):
 
     def keys_of(self, ids: IdSet) -> dict[int, str]:
         """Return the texts of the names in a set, by their numbers."""
-        with self._held():
-            wanted = (each - NAMES for each in ids.names)
-            rows = list(sql_in(self._db, "SELECT number, key FROM names WHERE number IN", wanted))
+        wanted = (each - NAMES for each in ids.names)
+        rows = self.rows_in("SELECT number, key FROM names WHERE number IN", wanted)
         return {NAMES + number: key for number, key in rows}
 
-    # ── values ──
-
-    def _union(self, sql: str, values: Sequence[Any] | None = None) -> IdSet:
-        """Return all ids of a query; one that ends in `IN` takes any number of values."""
-        with self._held():
-            rows = self._db.execute(sql) if values is None else sql_in(self._db, sql, values)
-            try:
-                return IdSet.union(IdSet.from_bytes(ids) for (ids,) in rows)
-            except sqlite3.Error:
-                raise
-            except DAMAGE as error:
-                raise self._damage(f"is damaged: {error}") from None
-
-    def _typed(self, sql: str, kind: Any, *values: Any) -> list[Any]:
-        """Return the rows of a query; `UnreadableError` for a value that cannot be one of its column."""
-        with self._held():
-            return list(self._iter_typed(sql, kind, *values))
-
-    def _iter_typed(self, sql: str, kind: Any, *values: Any) -> Iterator[Any]:
-        """Yield the same, some at a time; write nothing during the iteration."""
-        with self._held():
-            rows = self._db.execute(sql, values)
-        while portion := self._fetched(rows, PORTION):
-            try:
-                # Of the types of columns msgspec does not know that of ids alone.
-                converted = msgspec.convert(
-                    portion, list[kind], strict=False, dec_hook=lambda _, value: IdSet.from_bytes(value)
-                )
-            except DAMAGE as error:
-                raise self._damage(f"is damaged: {error}") from None
-            yield from converted
+    def texts(self, ids: Iterable[int]) -> list[str]:
+        """Return ids as the service has them."""
+        known = IdSet(ids)
+        names = self.keys_of(known)
+        return [names.get(each) or str(each) for each in known]
 
 
 def joint_block(blocks: list[StoreBlock]) -> StoreBlock:
