@@ -32,14 +32,6 @@ def batched(raws: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield batch
 
 
-def _has_escape(lines: bytes) -> bool:
-    """Return True if JSON has `\\u`; to look from backslash to backslash is faster than to look for both."""
-    at = lines.find(b"\\")
-    while at >= 0 and lines[at + 1 : at + 2] != b"u":
-        at = lines.find(b"\\", at + 2)
-    return at >= 0
-
-
 def clean_records(raws: list[bytes]) -> tuple[list[bytes], int]:
     """Return records that a database can hold, and how many characters were replaced in them."""
     count = 0
@@ -52,12 +44,12 @@ def clean_records(raws: list[bytes]) -> tuple[list[bytes], int]:
         return _REPLACEMENT
 
     lines = b"\n".join(raws)
-    if _has_escape(lines) or b"\0" in lines:
+    if b"\\u" in lines or b"\0" in lines:
         raws = _ESCAPES.sub(replacement, lines).split(b"\n")
-    others = list(filterfalse(bytes.isascii, raws))
+    not_ascii = list(filterfalse(bytes.isascii, raws))
     try:
-        for at in range(0, len(others), _DECODED_AT_ONCE):
-            b"".join(others[at : at + _DECODED_AT_ONCE]).decode()
+        for start in range(0, len(not_ascii), _DECODED_AT_ONCE):
+            b"".join(not_ascii[start : start + _DECODED_AT_ONCE]).decode()
     except UnicodeDecodeError:
         before = b"".join(raws).count(_REPLACEMENT)
         raws = [raw.decode(errors="replace").encode() for raw in raws]

@@ -19,8 +19,8 @@ import msgspec
 
 from ..._cloud.transfer import file_sha256
 from ..._core.replies.rows import row_of
+from ..._core.requests.arguments import check
 from ..._texts import plural
-from ...errors import RequestInvalidError
 from ..folder.folder_state import FolderState, read_folder
 from ..folder.tables import ATTACHMENTS
 from ..plan.file_names import STEM, UNDATED, day, seconds
@@ -70,14 +70,8 @@ def write_report(out: str | PathLike[str], file: str | PathLike[str], result: Ve
 
 def check_name(file: str | PathLike[str]) -> Path:
     path = Path(file)
-    if path.suffix != ".html":
-        raise RequestInvalidError(
-            f"report = {str(file)!r}: expected a name that ends with .html", name="report"
-        )
-    if not path.absolute().parent.is_dir():
-        raise RequestInvalidError(
-            f"report = {str(file)!r}: expected a file in a folder that exists", name="report"
-        )
+    check(path.suffix == ".html", "report", str(file), "a name that ends with .html")
+    check(path.absolute().parent.is_dir(), "report", str(file), "a file in a folder that exists")
     return path
 
 
@@ -108,14 +102,13 @@ def _sections(out: str, result: VerifyResult) -> Iterator[tuple[str, Sequence[st
     yield "Problems", ("file or source", "problem"), ((each.subject, each.text) for each in result.problems)
     yield "Messages by month", ("month (UTC)", "messages"), sorted(months.items())
     yield "Messages by source", ("source", "messages"), _each(out, _by_source)
-    lacking = [
-        (part.export, "no run has begun this part") for part in facts.parts if part.state == "not begun"
-    ]
-    yield "Not covered: sources", ("source", "reason"), chain(lacking, _each(out, _left_out))
-    gone = _each(
-        out, lambda _, state: ((each,) for each in (state.manifest.missing if state.manifest else ()))
+    not_begun = (part.export for part in facts.parts if part.state == "not begun")
+    lacking = ((name, "no run has begun this part") for name in not_begun)
+    yield "Not covered: sources", ("source", "reason"), chain(lacking, _each(out, _sources_not_covered))
+    missing = _each(
+        out, lambda _, state: ((key,) for key in state.manifest.missing) if state.manifest else ()
     )
-    yield "Not covered: messages that a list has shown, and that are gone", ("id",), gone
+    yield "Not covered: messages that a list has shown, and that are gone", ("id",), missing
     yield "Not covered: attachments", ("message", "attachment", "reason"), _attachments(out)
     yield "Notes", ("file or source", "note"), ((each.subject, each.text) for each in result.notes)
     files = _each(out, _files) if (bag := bag_of(out)) is None else _sealed_files(bag)
@@ -126,9 +119,10 @@ def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int])
     plan = facts.plan_value
     yield "export", out
     yield "checked", f"{time_text(int(datetime.now(UTC).timestamp()))}, by chatrest {version()}"
-    fault = f"NOT in order: {facts.state}, {plural(result.count, 'problem')}"
-    whole = "complete as far as the app's own list shows, and undamaged"
-    yield "result", fault if not result.ok else whole if result.by_app_list else "complete and undamaged"
+    shown = "complete as far as the app's own list shows, and undamaged"
+    in_words = shown if result.by_app_list else "complete and undamaged"
+    problems = f"NOT in order: {facts.state}, {plural(result.count, 'problem')}"
+    yield "result", in_words if result.ok else problems
     if (bag := bag_of(out)) is not None:
         yield "root hash", result.root or "it differs from what was sealed"
         yield "sealed", info_of(bag).get("Chat-Sealed", "")
@@ -138,16 +132,12 @@ def _facts(out: str, facts: ExportFacts, result: VerifyResult, times: list[int])
     if plan is not None:
         yield "plan", plan.words
         for name, time in zip(("since", "until"), plan.window, strict=True):
-            yield f"plan, {name}", "no bound" if time is None else _time(time)
-    yield "period of its messages", " to ".join(map(_time, sorted(set(times)))) or "none has a time"
+            yield f"plan, {name}", "no bound" if time is None else time_text(seconds(time))
+    yield "period of its messages", " to ".join(map(time_text, sorted(set(times)))) or "none has a time"
     yield "messages", f"{result.messages:,} read and checked, ids {result.first} to {result.last}"
     yield "complete up to id", facts.until or "not known"
     yield "exported", "not finished" if facts.finished is None else time_text(facts.finished)
     yield "files", f"{result.files:,}, {result.bytes:,} bytes, {result.hashes:,} checksums compared and equal"
-
-
-def _time(timestamp: int) -> str:
-    return time_text(timestamp // 1000 if timestamp >= 10**11 else timestamp)
 
 
 def _each(out: str, rows_of: Callable[[FolderView, FolderState], _Rows]) -> _Rows:
@@ -170,7 +160,7 @@ def _by_source(_: FolderView, state: FolderState) -> _Rows:
         yield "of no source", other
 
 
-def _left_out(_: FolderView, state: FolderState) -> _Rows:
+def _sources_not_covered(_: FolderView, state: FolderState) -> _Rows:
     for known in () if state.journal is None else state.journal.iter_sources():
         if not known.asked and known.source.is_of_plans:
             yield known.source, "not in the plan any more, and not read since"
