@@ -24,7 +24,7 @@ from .heads import entities_of, rank_of, record_of, token
 from .index import Index
 from .pseudonyms import people_in
 from .text import visible
-from .zone import DAY, Zone
+from .zone import Zone
 
 MESSAGES: Final = 250
 """The most messages of a page."""
@@ -240,7 +240,7 @@ class _DayRow(Struct):
 def _pages(index: Index) -> Iterator[tuple[int, ...]]:
     """Yield the pages of all conversations, and store their days."""
     page, day, size = _PageRow(0, 0, 0, 0), _DayRow(0, -1, 0), 0
-    local = Zone(index.choice.timezone).local
+    day_number = Zone(index.choice.timezone).day_number
     for conversation, time, rank, sign, flags in index.db.execute(schema.SELECT_ORDERED):
         message_size = min(sign >> 32, LONGEST) + _MARKUP
         is_other = conversation != page.conversation
@@ -252,7 +252,7 @@ def _pages(index: Index) -> Iterator[tuple[int, ...]]:
         page.messages += 1
         page.last = time
         page.sign = hash((page.sign, sign, flags))
-        date = local(time) // DAY if time else -1
+        date = day_number(time)
         if is_other or date != day.day:
             _store_day(index, day)
             day = _DayRow(conversation, date, page.page)

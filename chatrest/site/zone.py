@@ -5,7 +5,7 @@ A time is written as `2026-11-22T13:11:03+01:00`, from which templates take the 
 
 import re
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -13,16 +13,8 @@ from zoneinfo import ZoneInfo
 from ..errors import RequestInvalidError
 from ..times import MILLISECONDS_FROM, Time, is_relative, parse_timestamp, read_time
 
-DAY: Final = 86_400_000
-"""Milliseconds of a day."""
-_EPOCH: Final = date(1970, 1, 1)
+_EPOCH: Final = date(1970, 1, 1).toordinal()
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MINUTES: Final = [f"T{minute // 60:02}:{minute % 60:02}:" for minute in range(24 * 60)]
-_SECONDS: Final = [f"{second:02}" for second in range(60)]
-_STEP: Final = 21_600_000
-"""Milliseconds of which a zone has one offset, unless it changes within: then each time is looked up."""
-_OFFSETS: Final = 100_000
-"""Offsets that are kept, which are of 68 years."""
 
 
 class Zone:
@@ -39,30 +31,14 @@ class Zone:
                 name="timezone",
             ) from None
         self.name: Final = name
-        self._offset_of = lru_cache(_OFFSETS)(self._offset)
-
-    def _offset(self, step: int) -> tuple[int, str] | None:
-        """Return the offset of a step, in milliseconds and as a text; None where it changes within."""
-        begin, end = (self._offset_at((step + later) * _STEP) for later in (0, 1))
-        return begin if begin == end else None
-
-    def _offset_at(self, time: int) -> tuple[int, str]:
-        local = datetime.fromtimestamp(time // 1000, UTC).astimezone(self._zone)
-        offset = local.utcoffset() or timedelta()
-        text = local.strftime("%z")
-        return round(offset.total_seconds() * 1000), f"{text[:3]}:{text[3:5]}"
-
-    def local(self, time: int) -> int:
-        """Return what a clock of the zone shows at a time in milliseconds, as if that were in UTC."""
-        return time + (self._offset_of(time // _STEP) or self._offset_at(time))[0]
 
     def iso(self, time: int) -> str:
         """Return a time in milliseconds as `2026-11-22T13:11:03+01:00`; empty for 0."""
-        if not time:
-            return ""
-        offset, end = self._offset_of(time // _STEP) or self._offset_at(time)
-        day, second = divmod((time + offset) // 1000, 86_400)
-        return f"{day_text(day)}{_MINUTES[second // 60]}{_SECONDS[second % 60]}{end}"
+        return datetime.fromtimestamp(time // 1000, self._zone).isoformat() if time else ""
+
+    def day_number(self, time: int) -> int:
+        """Return the number of the day of a time in milliseconds, from 0 of 1970-01-01; -1 for 0."""
+        return datetime.fromtimestamp(time // 1000, self._zone).toordinal() - _EPOCH if time else -1
 
     def day(self, time: int) -> str:
         """Return the day of a time in milliseconds, such as `2026-11-22`; `undated` for 0."""
@@ -107,7 +83,7 @@ class Zone:
 @lru_cache(4096)
 def day_text(day: int) -> str:
     """Return the day with this number since 1970, such as `2026-11-22`."""
-    return str(_EPOCH + timedelta(day))
+    return str(date.fromordinal(_EPOCH + day))
 
 
 @lru_cache(4096)
