@@ -37,6 +37,7 @@ from .index_build import database_of, update_index
 from .items import Item, one_line_a_call
 from .pages import Pages, check_installed
 from .redaction import HiddenLog
+from .site_files import new_file
 from .text import visible
 from .zone import Zone
 
@@ -64,8 +65,8 @@ class _Entry(NamedTuple):
     item: Item
     utc: str
     """Its time in UTC, where the document has another zone."""
-    files: list[tuple[FileLink, str, str]]
-    """Each with its SHA-256, and of a picture its content."""
+    files: list[tuple[FileLink, str]]
+    """Each with the address that holds a picture; empty for any other file."""
     lines: list[str]
     versions: tuple[tuple[str, str], ...]
     """Each earlier text with its time."""
@@ -93,8 +94,7 @@ def write_document(
     if path.is_dir():
         raise RequestInvalidError(f"{path} is a folder: expected the path of a file")
     choice = choice_of(options)
-    # Nothing is made for what is no export.
-    read_raw(out)
+    read_raw(out)  # raises where there is no export: nothing is made then
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="chatrest-")))
         stack.enter_context(disk_errors(folder))
@@ -103,21 +103,12 @@ def write_document(
         update_index(index, out, database, lambda done: progress("reading", done, None))
         check_has_messages(out, choice, index.count("posts"))
         files = stack.enter_context(attachment_files(out))
-        log = (
-            stack.enter_context(HiddenLog(path.with_name(f"{path.name}.hidden.csv")))
-            if choice.hides
-            else None
-        )
+        log = None
+        if choice.hides:
+            log = HiddenLog(stack.enter_context(new_file(path.with_name(f"{path.name}.hidden.csv"))))
         document = _Document(index, options.get("title") or "Messages", files, progress, log)
-        facts = _facts(out, index, choice, now())
-        new = path.with_name(f"{path.name}.new")
-        try:
-            with new.open("w", encoding="utf-8", errors="replace", newline="\n") as target:
-                target.writelines(document.text(facts))
-            new.replace(path)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
+        text = document.text(_facts(out, index, choice, now()))
+        stack.enter_context(new_file(path)).writelines(text)
         hidden = dict(log.totals) if log is not None else {}
         return DocumentResult(index.count("posts"), index.count("conversations"), document.missing, hidden)
 
@@ -193,13 +184,10 @@ class _Document:
     def text(self, facts: list[tuple[str, str]]) -> Iterator[str]:
         day = self._maker.zone.day
         contents = [(each, day(each.first), day(each.last)) for each in self._all_conversations()]
-        title, hashes = (
-            self._pages.site.title,
-            [": ".join(fact) for fact in facts if _HASH.fullmatch(fact[1])],
-        )
+        hashes = [": ".join(fact) for fact in facts if _HASH.fullmatch(fact[1])]
         return self._pages.generate(
             "document", facts=[(*fact, _HASH.fullmatch(fact[1])) for fact in facts],
-            foot=_css_text("\n".join([shorten(title, _FOOT), *hashes[-1:]])),
+            foot=_css_text("\n".join([shorten(self._pages.site.title, _FOOT), *hashes[-1:]])),
             contents=contents, conversations=self._conversations(),
         )  # fmt: skip
 
@@ -255,23 +243,23 @@ class _Document:
         return _Entry(
             number, depth, item,
             "" if zone.name == "UTC" else _UTC.time_text(item.time),
-            [self._file(each) for each in item.files],
+            [(each, self._picture(each)) for each in item.files],
             _member_lines(item) if item.members else [],
             item.versions,
             "" if depth or item.parent is None else visible(str(record_of(item.raw).get("parentId"))),
             [(next(self._numbers), each) for each in item.call_updates],
         )  # fmt: skip
 
-    def _file(self, file: FileLink) -> tuple[FileLink, str, str]:
+    def _picture(self, file: FileLink) -> str:
+        """Return a picture as an address; empty for any other file, and for one that is missing."""
         if not file.stored:
-            return file, "", ""
-        digest, picture = Path(file.stored).name.partition(".")[0], ""
+            return ""
         with self._files(file.stored) as path:
             if not path.is_file():
                 self.missing += 1
             elif file.kind == "image":
-                picture = _data_address(file.href, path)
-        return file, digest, picture
+                return _data_address(file.href, path)
+        return ""
 
 
 def _css_text(text: str) -> str:

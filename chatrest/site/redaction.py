@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from html import unescape
 from itertools import count
-from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, Final, Self
+from typing import Any, Final, TextIO
 from urllib.parse import unquote
 
 from .._models.raw_json import read_value, write_value
@@ -244,25 +243,13 @@ class Redaction:
 class HiddenLog:
     """A table of what was hidden, for who made the pages: the message, the kind and how often, and no text.
 
-    Used with `with`; the file has its name when it is complete. `totals` are the numbers by kind.
+    `totals` are the numbers by kind.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._new = path, path.with_name(f"{path.name}.new")
-        self._file = self._new.open("w", encoding="utf-8", errors="replace", newline="")
-        self._table = csv.writer(self._file)
+    def __init__(self, file: TextIO) -> None:
+        self._table = csv.writer(file)
         self._table.writerow(("page", "message", "kind", "count"))
         self.totals = Counter[str]()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._file.close()
-        if kind is None:
-            self._new.replace(self._path)
-        else:
-            self._new.unlink()
 
     def add(self, page: str, id: str, counts: Mapping[str, int]) -> None:
         self.totals.update(counts)

@@ -7,9 +7,9 @@ and renamed; those that a run has not used are removed at its end.
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 import msgspec
 from msgspec import Struct
@@ -63,6 +63,19 @@ def names_of(site: Path) -> list[str]:
         )
     with closing(sqlite3.connect(path)) as db:
         return [name for (name,) in db.execute("SELECT path FROM files ORDER BY path")]
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[TextIO]:
+    """Open a text file that has its name when it is complete; an error leaves the one that was there."""
+    new = path.with_name(f"{path.name}.new")
+    try:
+        with new.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            yield file
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
 
 
 class KnownPage(Struct):

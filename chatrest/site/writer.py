@@ -40,7 +40,7 @@ from .items import Dependencies, Item
 from .pages import STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
 from .redaction import HiddenLog
 from .search import WORDS_OF, TermIndex, flag_bits, meta_script, page_terms, script
-from .site_files import VIEW, KnownPage, SiteFiles, names_of, state_folder
+from .site_files import VIEW, KnownPage, SiteFiles, names_of, new_file, state_folder
 
 HIDDEN: Final = "hidden.csv"
 """In the state's folder."""
@@ -209,15 +209,7 @@ class _Writer:
         self._write_search()
         hidden = self._log_hidden()
         conversations = index.count("conversations")
-        parts = parts_of(conversations)
-        listed = list[list[Any]]()
-        for part in [*range(2, parts + 1), 1]:
-            rows = self._pages.rows(part)
-            data = [row.data() for row in rows]
-            listed = ([*data, *listed] if part == 1 else [*listed, *data])[:LISTED]
-            if part == 1:
-                state.write("conversations.js", conversations_script(listed, conversations))
-            state.write(_list_name("index", part), self._pages.index_page(rows, part, parts))
+        self._write_lists(conversations)
         state.finish()
         return SiteResult(
             messages, conversations, index.count("pages"), state.written, state.removed, self._missing,
@@ -229,46 +221,51 @@ class _Writer:
 
         What is made of several pages comes first: a kill meanwhile leaves it to be made again.
         """
-        pages, state, folder = self._pages, self._state, f"c/{conversation.name}"
-        cuts = self._index.pages(conversation.number)
-        changed, is_listed = list[PageCut](), has_days(conversation, len(cuts))
+        cuts, changed = self._index.pages(conversation.number), list[PageCut]()
         for cut in cuts:
-            if self._is_current_page(conversation, cut, len(cuts)):
+            if self._keep_page(conversation, cut, len(cuts)):
                 yield cut.messages
             else:
                 changed.append(cut)
-        names = [f"{folder}/{name}" for name in (["days.html", "days.js"] if is_listed else [])]
-        numbers = dict.fromkeys(page for page, *_ in self._index.threads(conversation.number))
-        names += [f"{folder}/threads-{page}.html" for page in numbers]
-        if not all(list(map(state.keep, names))) or changed:
-            if is_listed:
-                state.write(f"{folder}/days.html", pages.days(conversation, len(cuts)))
-                state.write(f"{folder}/days.js", pages.days_script(conversation, len(cuts)))
-            for page, html in pages.threads(conversation):
-                state.write(f"{folder}/threads-{page}.html", html)
+        self._write_overviews(conversation, len(cuts), has_changed=bool(changed))
         for cut in changed:
             self._write_page(conversation, cut, len(cuts))
             yield cut.messages
+
+    def _write_overviews(self, conversation: ConversationEntry, count: int, *, has_changed: bool) -> None:
+        """Write the days and threads of a conversation, if a page has changed or a file is not there."""
+        state, pages, folder = self._state, self._pages, f"c/{conversation.name}"
+        is_listed = has_days(conversation, count)
+        names = ["days.html", "days.js"] if is_listed else []
+        names += [f"threads-{page}.html" for page, *_ in self._index.threads(conversation.number)]
+        are_there = [state.keep(f"{folder}/{name}") for name in dict.fromkeys(names)]
+        if all(are_there) and not has_changed:
+            return
+        if is_listed:
+            state.write(f"{folder}/days.html", pages.days(conversation, count))
+            state.write(f"{folder}/days.js", pages.days_script(conversation, count))
+        for page, html in pages.threads(conversation):
+            state.write(f"{folder}/threads-{page}.html", html)
 
     def _log_hidden(self) -> dict[str, int]:
         path = state_folder(self._state.folder) / HIDDEN
         if not self._index.choice.hides:
             path.unlink(missing_ok=True)
             return {}
-        with HiddenLog(path) as log:
+        with new_file(path) as file:
+            log = HiddenLog(file)
             for row in self._state.hidden():
                 log.add(*row)
         return dict(log.totals)
 
-    def _is_current_page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> bool:
-        """Return True for a page whose files are there, made of what it would be made of now."""
+    def _keep_page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> bool:
+        """Keep a page if its files are there and are made of what they would be made of now."""
         page = self._state.page(_page_path(conversation, cut))
         self._times.append((page.number, cut.time, cut.last))
-        if not page.hash or page.hash != self._hash(
-            conversation, cut, count, _DEPENDENCIES.decode(page.dependencies)
-        ):
+        if not page.hash:
             return False
-        return all(map(self._state.keep, page.files))
+        digest = self._hash(conversation, cut, count, _DEPENDENCIES.decode(page.dependencies))
+        return page.hash == digest and all(map(self._state.keep, page.files))
 
     def _write_page(self, conversation: ConversationEntry, cut: PageCut, count: int) -> None:
         page, hidden = self._state.page(_page_path(conversation, cut)), self._index.messages.hidden
@@ -281,11 +278,8 @@ class _Writer:
         copied = list(self._copy_files(items))
         digest = self._hash(conversation, cut, count, dependencies)
         if digest != page.hash:
-            page.files, page.dependencies, page.hash = (
-                [*files, *copied],
-                msgspec.json.encode(dependencies),
-                digest,
-            )
+            page.files, page.hash = [*files, *copied], digest
+            page.dependencies = msgspec.json.encode(dependencies)
             page.hidden = [(item.id, dict(hidden[item.rank])) for item in items if item.rank in hidden]
             self._state.note_page(page)
 
@@ -331,6 +325,17 @@ class _Writer:
         parts = parts_of(self._index.count("people WHERE messages > 0"))
         for part in range(1, parts + 1):
             self._state.write(_list_name("people", part), self._pages.people_page(part, parts))
+
+    def _write_lists(self, conversations: int) -> None:
+        """Write the lists of conversations: `index.html` comes last, as the site is complete then."""
+        parts, first_rows = parts_of(conversations), self._pages.rows(1)
+        listed = [row.data() for row in first_rows]
+        for part in range(2, parts + 1):
+            rows = self._pages.rows(part)
+            listed += [row.data() for row in rows][: LISTED - len(listed)]
+            self._state.write(_list_name("index", part), self._pages.index_page(rows, part, parts))
+        self._state.write("conversations.js", conversations_script(listed, conversations))
+        self._state.write("index.html", self._pages.index_page(first_rows, 1, parts))
 
     def _write_search(self) -> None:
         self._state.remove_gone_pages()
