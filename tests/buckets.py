@@ -17,6 +17,13 @@ def memory_store(address: str = ADDRESS, client: Any = None, **options: Any) -> 
     return ObjectStore(client or MemoryStore(), parse_address(address), **options)
 
 
+async def write_over(store: ObjectStore, name: str, data: bytes) -> str:
+    """Write an object, whatever is there, as any program may; return its e-tag."""
+    import obstore
+
+    return str((await obstore.put_async(store._client, name, data))["e_tag"])
+
+
 class Buckets:
     """The stores of a test: what is opened twice at one address is one store."""
 

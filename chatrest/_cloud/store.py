@@ -112,10 +112,6 @@ class ObjectStore:
 
     # ── whole objects ──
 
-    async def put(self, name: str, data: bytes) -> str | None:
-        """Write an object, whatever was there; return its e-tag."""
-        return await self._put("write", name, data, "overwrite")
-
     async def put_new(self, name: str, data: bytes) -> str | None:
         """Create an object; return its e-tag.
 
@@ -125,7 +121,7 @@ class ObjectStore:
         """
         for _ in range(_CONFLICTS):
             try:
-                return await self._put("write", name, data, "create", is_once=True)
+                return await self._put("write", name, data, "create")
             except (ConditionUnsupportedError, ObjectNotFoundError):
                 raise
             except ObjectStoreError as error:
@@ -143,7 +139,7 @@ class ObjectStore:
         counts as replaced. Raises `ConditionUnsupportedError` if the store refuses the condition.
         """
         try:
-            return await self._put("replace", name, data, {self._tag_key: etag}, is_once=True)
+            return await self._put("replace", name, data, {self._tag_key: etag})
         except ConditionUnsupportedError:
             raise
         except ObjectStoreError as error:
@@ -264,14 +260,12 @@ class ObjectStore:
 
         return put
 
-    async def _put(
-        self, verb: str, name: str, data: bytes, mode: Any, *, is_once: bool = False
-    ) -> str | None:
+    async def _put(self, verb: str, name: str, data: bytes, mode: Any) -> str | None:
         """Write an object on a condition, which is the `mode` of obstore's `put`; return its e-tag."""
         check_name(name)
         put = self._put_function(name)
         request = partial(put, data, mode=mode, use_multipart=False)
-        result = await self._call(verb, name, request, is_once=is_once)
+        result = await self._call(verb, name, request, is_once=True)
         etag: str | None = result[self._tag_key]
         return etag
 

@@ -54,8 +54,8 @@ class StoreDouble(ObjectStore):
 
     is_down = False
 
-    put, put_new, replace, put_file, get, head, download, delete = map(
-        _counted, ("put", "put_new", "replace", "put_file", "get", "head", "download", "delete")
+    put_new, replace, put_file, get, head, download, delete = map(
+        _counted, ("put_new", "replace", "put_file", "get", "head", "download", "delete")
     )
 
     def __init__(

@@ -13,6 +13,7 @@ from chatrest._cloud.store_errors import (
     LeaseLostError,
 )
 from chatrest.errors import RequestInvalidError
+from tests.buckets import write_over
 from tests.cases import loop_over
 from tests.cloud.store_double import StoreDouble, WriterTime
 
@@ -134,7 +135,7 @@ async def test_a_renewal_whose_reply_was_lost_is_recognised_as_our_own() -> None
     store, time = StoreDouble(), WriterTime()
     async with lease_of(store, time) as lease:
         record = await record_in(store)
-        await store.put(LEASE, LeaseRecord(record.owner, record.generation, 99, 60.0).encoded())
+        await write_over(store, LEASE, LeaseRecord(record.owner, record.generation, 99, 60.0).encoded())
         await lease.confirm()
         lease.check()
 
@@ -142,7 +143,7 @@ async def test_a_renewal_whose_reply_was_lost_is_recognised_as_our_own() -> None
 @loop_over("record", [LeaseRecord("killed", 1, 0, 60.0).encoded(), b"damaged"])
 async def test_a_lease_that_nobody_renews_is_taken_over_after_its_time(record: bytes) -> None:
     store, waits = StoreDouble(), list[float]()
-    await store.put(LEASE, record)
+    await write_over(store, LEASE, record)
 
     async def sleep(seconds: float) -> None:
         if len(waits) > 1:
@@ -156,7 +157,7 @@ async def test_a_lease_that_nobody_renews_is_taken_over_after_its_time(record: b
 
 async def test_a_writer_takes_the_lease_that_it_left_behind_itself_at_once() -> None:
     store = StoreDouble()
-    await store.put(LEASE, LeaseRecord("killed", 1, 0, 60.0).encoded())
+    await write_over(store, LEASE, LeaseRecord("killed", 1, 0, 60.0).encoded())
     async with Lease(store, owner="killed", sleep=WriterTime().sleep):
         assert (await record_in(store)).generation == 2
 
@@ -187,7 +188,7 @@ async def test_a_lease_that_was_deleted_is_lost() -> None:
 
 
 async def _ignored(self: StoreDouble, name: str, data: bytes, *_: object) -> str | None:
-    return await self.put(name, data)
+    return await write_over(self, name, data)
 
 
 async def _refused(*_: object) -> str | None:
@@ -205,7 +206,7 @@ async def _refused(*_: object) -> str | None:
 )
 async def test_a_store_without_conditional_writes_is_refused(conditions: dict[str, Any], words: str) -> None:
     store = StoreDouble()
-    await store.put("a", b"a stranger's")
+    await write_over(store, "a", b"a stranger's")
     for operation, function in conditions.items():
         setattr(store, operation, partial(function, store))
     with pytest.raises(RequestInvalidError, match=rf"^s3://bucket/chat {words}, .* expected a store with"):

@@ -20,6 +20,7 @@ from chatrest._cloud.publication import (
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import LeaseLostError, ObjectChangedError, ObjectStoreError
 from chatrest.errors import RequestInvalidError
+from tests.buckets import write_over
 from tests.cases import loop_over
 from tests.cloud.publications import (
     Files,
@@ -87,7 +88,7 @@ async def test_at_the_end_of_a_run_nothing_of_ours_is_there_that_no_version_has(
         own = Publisher(store, lease, is_own=lambda name: base_name(name).startswith(("x/", "a.", "names")))
         await own.begin()
         for name in (*foreign, *late):
-            await store.put(name, b"put by another one")
+            await write_over(store, name, b"put by another one")
         await own.publish(*local_files(NEW, tmp_path), is_partial=True)
         assert {*late} <= await stored_names(store), "it may be of a worker of this run"
         await own.publish(*local_files(NEW, tmp_path))
@@ -99,7 +100,7 @@ async def test_what_was_listed_with_another_size_or_is_missing_is_put_again(tmp_
     version = await publish_files(store, OLD, tmp_path)
     file = version.file("a.ndjson")
     assert file is not None
-    await store.put(fixed_name("x/b", b"same"), b"cut")
+    await write_over(store, fixed_name("x/b", b"same"), b"cut")
     await store.delete(file.object)
     await publish_files(store, OLD, tmp_path)
     assert await visible(store, tmp_path) == OLD
@@ -250,7 +251,7 @@ async def test_a_store_without_its_manifest_is_refused_and_left_as_it_is(
     if is_deleted:
         await store.delete(MANIFEST)
     else:
-        await store.put(MANIFEST, b"{}")
+        await write_over(store, MANIFEST, b"{}")
     before = store.objects
     async with lease_of(StoreDouble(store)) as lease:
         with pytest.raises(RequestInvalidError, match=r"json is (lost|damaged).* restore an earlier"):
@@ -262,7 +263,7 @@ async def test_a_store_without_its_manifest_is_refused_and_left_as_it_is(
 
 async def test_a_first_run_leaves_a_manifest_before_anything_else(tmp_path: Path) -> None:
     store = StoreDouble()
-    await store.put("notes.txt", b"a stranger's")
+    await write_over(store, "notes.txt", b"a stranger's")
     dying = StoreDouble(store, crash_at=3)  # the first file
     with pytest.raises(CrashError):
         await publish_files(dying, OLD, tmp_path)

@@ -10,6 +10,7 @@ from chatrest import RequestInvalidError
 from chatrest._cloud.lease import LEASE, LeaseRecord
 from chatrest._cloud.publication import MANIFEST
 from chatrest.export.remote.part_objects import PartObjects
+from tests.buckets import write_over
 from tests.cloud.store_double import StoreDouble
 
 RECORD = LeaseRecord(owner="a", generation=1, renewal=1, seconds=30.0)
@@ -22,21 +23,21 @@ async def test_a_part_is_held_until_its_lease_was_not_renewed_for_so_long(
     monkeypatch.setattr(time, "monotonic", lambda: now)
     files, name = PartObjects("s3://bucket/chat"), f"part=00/{LEASE}"
     assert not await files.is_held("part=00"), "there is no lease"
-    await store.put(name, RECORD.encoded())
+    await write_over(store, name, RECORD.encoded())
     assert await files.is_held("part=00")
     now = 1029.0
     assert await files.is_held("part=00")
-    await store.put(name, structs.replace(RECORD, renewal=2).encoded())
+    await write_over(store, name, structs.replace(RECORD, renewal=2).encoded())
     assert await files.is_held("part=00"), "it was renewed"
     now = 1059.5
     assert not await files.is_held("part=00"), "its time is over since it was seen first"
-    await store.put(name, structs.replace(RECORD, renewal=3, released=True).encoded())
+    await write_over(store, name, structs.replace(RECORD, renewal=3, released=True).encoded())
     assert not await files.is_held("part=00"), "it was given back"
 
 
 async def test_an_export_that_is_not_of_parts_is_refused(at: Callable[[StoreDouble], StoreDouble]) -> None:
     store = at(StoreDouble())
     await PartObjects("s3://bucket/chat").check_free()
-    await store.put(MANIFEST, b"{}")
+    await write_over(store, MANIFEST, b"{}")
     with pytest.raises(RequestInvalidError, match="holds an export that is not of parts: expected no parts"):
         await PartObjects("s3://bucket/chat").check_free()

@@ -18,6 +18,7 @@ from chatrest.export import Plan, changes, export, read, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.remote.store_export import StoreExport, store_export
 from chatrest.export.run.folder_run import export_folder
+from tests.buckets import write_over
 from tests.cloud.store_double import StoreDouble
 from tests.export.remote.stores import assert_bucket
 from tests.export_runs import hide, raws_of, served
@@ -39,7 +40,7 @@ async def test_after_runs_of_two_machines_and_after_a_merge(
     tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     store = at(StoreDouble())
-    await store.put("notes.txt", b"a stranger's")
+    await write_over(store, "notes.txt", b"a stranger's")
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
         for machine in ("a", "a", "b", "a"):
             emulator.store.add_message("user-001", "user-002", machine)
@@ -93,7 +94,7 @@ async def test_a_publication_that_is_under_way_when_the_run_ends_leaves_nothing(
             await export_folder(session, target.folder, PLANS["one file"], **place)
             await target.publish()
         for name in given_up:
-            await store.put(name, b"late")
+            await write_over(store, name, b"late")
         await assert_bucket(store, all_ids(emulator))
 
 
@@ -171,7 +172,7 @@ async def test_what_a_machine_has_a_copy_of_it_puts_again_and_others_name_it(
         await export(session, ADDRESS, PLANS["lines"], journal=tmp_path / "a", tables=["users"])
         [victim] = [each for each in store.objects if each.startswith(f"{name}-")]
         damage *= len(store.objects[victim].data)  # as many bytes, or none
-        await store.put(victim, damage)
+        await write_over(store, victim, damage)
         host = socket.gethostname()
         machine = rf"delete the object of .* run `chatrest export {ADDRESS}` on the machine '{host}'"
         if name != "runs" and (name, damage) != ("journal", b""):  # which is no journal, as in a folder
@@ -196,7 +197,7 @@ async def test_messages_that_are_damaged_in_the_store_alone_are_told_and_the_adv
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
         await export(session, ADDRESS, PLANS["one file"], journal=tmp_path / "a")
         [victim] = [each for each in store.objects if each.startswith("messages/")]
-        await store.put(victim, b"x" * len(store.objects[victim].data))
+        await write_over(store, victim, b"x" * len(store.objects[victim].data))
         problems = (await asyncio.to_thread(verify, ADDRESS)).problems
         [remedy] = {problem.remedy for problem in problems if problem.kind == "damaged"}
         assert f"delete it there, and run `chatrest export {ADDRESS}` again: its messages are read" in remedy

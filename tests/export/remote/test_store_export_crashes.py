@@ -22,6 +22,7 @@ from chatrest.export.plan.report import Progress
 from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
 from chatrest.export.run.folder_run import export_folder
 from chatrest.export.run.monitor import Monitor
+from tests.buckets import write_over
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.export.remote.stores import Publications, assert_bucket
 from tests.simulated_crashes import instants
@@ -152,7 +153,7 @@ async def test_a_run_ends_when_its_lease_has_passed_to_another_writer(
     successor = LeaseRecord("another", 2, 0, 60.0).encoded()
 
     async def steal(_: float) -> None:
-        await store.put(LEASE, successor)
+        await write_over(store, LEASE, successor)
         publications.end()
         await asyncio.sleep(0)
 
