@@ -21,6 +21,8 @@ _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::[0-9]{{1,5}})?")
 _KEY = re.compile(r"[\x21-\x7e]+")
 _SCHEME = re.compile(r"[A-Za-z]{1,6}://")
+_SHOWN_URL = re.compile(rf"(?:{_SCHEME.pattern}|(?=[^/]*[.:])){_DOMAIN.pattern}(?:/[\w./-]*)?", re.ASCII)
+"""An address that an error shows: with a host, but no user, query or fragment; a key is not of this form."""
 _ADDRESS: Final = "https://host[:port][/path], or http:// to loopback,"
 _LONGEST_SHOWN: Final = 12
 """Characters of a wrong text that an error shows: a longer one may be the key, if arguments are swapped."""
@@ -71,7 +73,7 @@ class App:
         if not isinstance(allow_http, bool):
             raise _refusal("allow_http", description(allow_http), "True or False")
         if base_url is not None:
-            base_url = check_url("base_url", base_url, allow_http=allow_http)
+            base_url = check_url("base_url", base_url, allow_http=allow_http, secrets=(api_key,))
         values = (app_id, api_key, region, service_domain, base_url, allow_http)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
@@ -157,17 +159,16 @@ def allows_http(environ: Mapping[str, str]) -> bool:
     return value == "1"
 
 
-def check_url(name: str, url: object, *, allow_http: bool = False) -> str:
+def check_url(name: str, url: object, *, allow_http: bool = False, secrets: tuple[str, ...] = ()) -> str:
     """Return `url` without a slash at its end, if it is https, or http to loopback or with `allow_http`.
 
-    Raises `RequestInvalidError` for any other address, with its scheme alone: the rest may be a key.
+    Raises `RequestInvalidError` for any other address; the error does not show a user, a query or `secrets`.
     """
     addresses = "https:// or http://host[:port][/path]," if allow_http else _ADDRESS
     expected = f"{addresses} without user, query or fragment"
-    _check(name, url, _KEY, expected, is_secret=True)
-    assert isinstance(url, str)
-    scheme = _SCHEME.match(url)
-    given = _shown(url, is_secret=True) if scheme is None else f"'{scheme[0]}…'"
+    given = _shown_url(url, secrets)
+    if not isinstance(url, str) or not _KEY.fullmatch(url):
+        raise _refusal(name, given, expected)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -239,6 +240,16 @@ def _check(
 
 def _refusal(name: str, given: str, expected: str) -> RequestInvalidError:
     return RequestInvalidError(f"{name} = {given}: expected {expected}", name=name)
+
+
+def _shown_url(url: object, secrets: tuple[str, ...]) -> str:
+    """Return a wrong address for an error; its scheme alone if it may hold a key or a password."""
+    if not isinstance(url, str):
+        return description(url)
+    if _SHOWN_URL.fullmatch(url) and not any(secret in url for secret in secrets):
+        return repr(url)
+    scheme = _SCHEME.match(url)
+    return _shown(url, is_secret=True) if scheme is None else f"'{scheme[0]}…'"
 
 
 def _shown(value: object, *, is_secret: bool = False) -> str:

@@ -170,8 +170,8 @@ class AsyncManagement(ClientView):
     def __init__(
         self, url: str, *, key: str, secret: str, allow_http: bool = False, **options: Unpack[ClientOptions]
     ) -> None:
-        address = check_url("url", url, allow_http=allow_http)
         keys = Headers(key=check_key("key", key), secret=check_key("secret", secret))
+        address = check_url("url", url, allow_http=allow_http, secrets=(key, secret))
         options.setdefault("concurrency", 10)
         super().__init__(
             Destination(app_id=_MANAGEMENT, region=_MANAGEMENT, addresses={"management": address}, keys=keys),

@@ -155,13 +155,16 @@ def test_loopback_is_this_machine(host: str, is_local: bool) -> None:
 @loop_over(
     ("url", "given"),
     [
-        ("http://chat.example.com/v3", "'http://…'"), ("x.com", "[text of 5 characters]"),
-        ("https://u:pa55@x.com", "'https://…'"), ("ftp://x.com", "'ftp://…'"), (5, "5"), (["pa55"], "[list]"),
+        ("http://chat.example.com/v3", "'http://chat.example.com/v3'"), ("x.com", "'x.com'"),
+        ("127.0.0.1:8080/v3", "'127.0.0.1:8080/v3'"), ("ftp://x.com", "'ftp://x.com'"), (5, "5"),
+        ("https://u:pa55@x.com", "'https://…'"), ("https://x.com?a=pa55", "'https://…'"),
+        ("http://pa55k3y.com", "'http://…'"), ("u:pa55@x.com", "[text of 12 characters]"),
+        ("c2VjcmV0/a2V5", "[text of 13 characters]"), (["pa55"], "[list]"),
     ],
 )  # fmt: skip
-def test_the_error_of_an_address_shows_its_scheme_alone(url: object, given: str) -> None:
+def test_the_error_of_an_address_shows_what_cannot_be_a_secret(url: object, given: str) -> None:
     with pytest.raises(RequestInvalidError) as caught:
-        check_url("base_url", url)
+        check_url("base_url", url, secrets=("pa55k3y",))
     assert str(caught.value).startswith(f"base_url = {given}: expected https://host")
 
 
@@ -235,7 +238,7 @@ def test_http_to_any_host_where_the_app_allows_it() -> None:
             App.from_env({**environ, **allowed})
     with pytest.raises(RequestInvalidError, match="CHATREST_ALLOW_HTTP = 'yes': expected 0 or 1"):
         App.from_env({**environ, "CHATREST_ALLOW_HTTP": "yes"})
-    with pytest.raises(RequestInvalidError, match="base_url = 'ftp://…': expected"):
+    with pytest.raises(RequestInvalidError, match="base_url = 'ftp://emulator/v3': expected"):
         App("a", "k", base_url="ftp://emulator/v3", allow_http=True)
 
 

@@ -113,7 +113,10 @@ def test_all_is_well(command: Run, service: EmulatorThread) -> None:
     ("variables", "words"),
     [
         ({"CHATREST_API_KEY": None}, "the environment lacks CHATREST_API_KEY"),
-        ({"CHATREST_BASE_URL": "http://chat.example.com"}, "CHATREST_BASE_URL = 'http://…': expected https"),
+        (
+            {"CHATREST_BASE_URL": "http://chat.example.com"},
+            "CHATREST_BASE_URL = 'http://chat.example.com': expected",
+        ),
         ({"CHATREST_HEADERS": "no colon"}, "CHATREST_HEADERS"),
         ({"CHATREST_PROXY": "nonsense"}, "CHATREST_PROXY (or --proxy) = [text of 8 characters]: expected"),
         ({"CHATREST_APP": "shop", "CHATREST_APPS_FILE": "/nowhere/apps.toml"}, "CHATREST_APPS_FILE = "),
