@@ -103,11 +103,11 @@ async def _serve() -> None:
 
 def _replies() -> Mapping[bytes, bytes]:
     """Return the fixed replies by method and last segment of the path."""
-    with pages.talk(50) as store:
-        message = next(record for record in store.records(store.ids()) if b'"type":"text"' in record)
-        for name, uid in ((b"sender", b"bob"), (b"receiver", b"late")):  # the users whose lists are asked for
-            message = re.sub(rb'"%b":"[^"]*"' % name, b'"%b":"%b"' % (name, uid), message, count=1)
-        user = msgspec.json.encode(store.people.user(pages.UID))
+    store = pages.talk(50)
+    message = next(record for record in store.records(store.ids()) if b'"type":"text"' in record)
+    for name, uid in ((b"sender", b"bob"), (b"receiver", b"late")):  # the users whose lists are asked for
+        message = re.sub(rb'"%b":"[^"]*"' % name, b'"%b":"%b"' % (name, uid), message, count=1)
+    user = msgspec.json.encode(store.people.user(pages.UID))
     numbers = b'{"total":9,"count":1,"per_page":1,"current_page":1,"total_pages":9}'
     [number] = re.findall(rb'^{"id":"([0-9]+)"', message)
     meta = b'{"pagination":%b,"cursor":{"id":%b,"affix":"append"}}'

@@ -6,7 +6,7 @@ from msgspec.json import decode, encode
 
 from chatrest.emulator.service.replies import list_reply, pagination
 from chatrest.emulator.store import Store
-from chatrest.emulator.store.data import fill
+from chatrest.emulator.store.generated_data import fill
 
 UID: Final = "user-001"
 _CALLS_IN_A_HUNDRED: Final = 5  # a lower bound, as the generator chooses the kinds at random
@@ -21,15 +21,15 @@ def talk(messages: int, users: int = 2) -> Store:
 
 def mixed(messages: int) -> bytes:
     """Return a page of all kinds of messages, 7 of 10 of them texts."""
-    with Store() as store:
-        fill(store, users=50, messages=messages, groups=5, seed=7)
-        return _page(store.records(store.ids()))
+    store = Store()
+    fill(store, users=50, messages=messages, groups=5, seed=7)
+    return _page(store.records(store.ids()))
 
 
 def calls(messages: int) -> bytes:
     """Return a page of call messages, which have nested entities."""
-    with talk(100 + messages * 100 // _CALLS_IN_A_HUNDRED) as store:
-        records = store.records(store.ids())
+    store = talk(100 + messages * 100 // _CALLS_IN_A_HUNDRED)
+    records = store.records(store.ids())
     return _page([record for record in records if b'"category":"call"' in record][:messages])
 
 

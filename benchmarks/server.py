@@ -133,8 +133,8 @@ class ComposedList:
     """One user's list of `last` messages with ids from 1 on, composed of few records for every page."""
 
     def __init__(self, last: int) -> None:
-        with pages.talk(100) as store:
-            records = store.records(store.ids())
+        store = pages.talk(100)
+        records = store.records(store.ids())
         self._tails = [record.partition(b'"id":"')[2].partition(b'"')[2] for record in records]
         self._last = last
 
@@ -241,10 +241,10 @@ async def _serve(args: Namespace) -> None:
     if args.endless:
         await _listen(_Pages(ComposedList(args.messages).answer, store=False), throttle)
         return
-    with pages.talk(args.messages, args.users) as store:
-        keys = Keys(KEY, "", "", "")
-        service = Service(Context(store, {}, lambda: 0.0), keys)
-        await _listen(_Pages(service.answer, store=True), throttle)
+    store = pages.talk(args.messages, args.users)
+    keys = Keys(KEY, "", "", "")
+    service = Service(Context(store, {"id": "benchmark"}, lambda: 0.0), keys)
+    await _listen(_Pages(service.answer, store=True), throttle)
 
 
 async def _listen(replies: _Pages, throttle: _Throttle) -> None:

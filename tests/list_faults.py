@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from msgspec import Raw, structs
 
-from chatrest.emulator import Fault, OutgoingReply, Request
+from chatrest.emulator import Fault, OutgoingReply, ServiceRequest
 
 POSITIONS = ("cursor", "next")
 
@@ -50,7 +50,7 @@ class List(msgspec.Struct):
                 self.meta["pagination"] |= {"count": 0, "total_pages": 2}
 
 
-def changed(reply: OutgoingReply, request: Request, kind: str) -> OutgoingReply:
+def changed(reply: OutgoingReply, request: ServiceRequest, kind: str) -> OutgoingReply:
     try:
         body = msgspec.json.decode(reply.body, type=List)
     except msgspec.MsgspecError:
@@ -69,12 +69,12 @@ class ListFault(Fault):
 
     accompanies: ClassVar[bool] = True
 
-    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+    def changed(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
         return changed(reply, request, self.kind)
 
 
 class EmptyPage(Fault):
     """A page without its records, in the place of the service's answer."""
 
-    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+    def changed(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
         return changed(reply, request, "empty")

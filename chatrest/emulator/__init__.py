@@ -40,20 +40,20 @@ from .faults import (
     IgnoredActingUser,
     Latency,
     LostReply,
-    OutgoingReply,
     Reset,
     Status,
     TooManyRequests,
     When,
 )  # fmt: skip
 from .limits import RateLimit
-from .server import Emulator, IncomingRequest
-from .service.context import ServiceRequest as Request
+from .middleware import IncomingRequest
+from .server import Emulator
+from .service.context import OutgoingReply, ServiceRequest
 from .store import Store
 from .weather import Weather, storm
 
 __all__ = [
     "Chance", "Cut", "Emulator", "Fault", "First", "HalfOpen", "IgnoredActingUser",
-    "IncomingRequest", "Latency", "LostReply", "OutgoingReply", "RateLimit", "Request", "Reset", "Status",
-    "Store", "TooManyRequests", "Weather", "When", "storm",
+    "IncomingRequest", "Latency", "LostReply", "OutgoingReply", "RateLimit", "Reset", "ServiceRequest",
+    "Status", "Store", "TooManyRequests", "Weather", "When", "storm",
 ]  # fmt: skip

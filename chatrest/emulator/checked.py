@@ -44,5 +44,5 @@ class CheckedArguments(Struct, frozen=True):
 def _rules(kind: type[CheckedArguments]) -> dict[str, tuple[Any, str]]:
     hints = get_type_hints(kind, include_extras=True)
     rules = {name: (hints[name], words_of_type(hints[name])) for name in kind.__struct_fields__}
-    rest = {name: ", or None" if type(None) in get_args(hints[name]) else "" for name in rules}
-    return {name: (rule, words + rest[name]) for name, (rule, words) in rules.items() if words}
+    ends = {name: ", or None" if type(None) in get_args(hints[name]) else "" for name in rules}
+    return {name: (rule, words + ends[name]) for name, (rule, words) in rules.items() if words}

@@ -24,9 +24,9 @@ from .._texts import nearest
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments, Count, FromZero, Seconds, Share
 from .limits import TOO_MANY, Spelling, Verdict, limit_headers
-from .service.context import OutgoingReply as OutgoingReply, ServiceRequest as Request
+from .service.context import OutgoingReply, ServiceRequest
 from .service.dispatch import ROUTER
-from .service.refusals import ServiceRefusal as Refusal
+from .service.refusals import ServiceRefusal
 
 JSON: Final = "application/json"
 
@@ -89,23 +89,23 @@ class Fault(CheckedArguments, kw_only=True):
         """The kind in snake case: "too_many_requests"."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
-    def fits(self, request: Request) -> bool:
+    def fits(self, request: ServiceRequest) -> bool:
         """Return True for a request that the fault is for; only such requests count for `when`."""
         if self.method is not None and self.method.upper() != request.method:
             return False
         if self.route is None or self.route in OPERATIONS:
             known = ROUTER.route(request.method, request.path) if self.route else None
             return self.route is None or (known is not None and known.endpoint.name == self.route)
-        own, segments = self.route.split("/")[1:], request.path.split("/")[2:]
-        pairs = zip(own, segments, strict=False)
-        return len(own) == len(segments) and all(each[:1] == "{" or each == sent for each, sent in pairs)
+        pattern, segments = self.route.split("/")[1:], request.path.split("/")[2:]
+        pairs = zip(pattern, segments, strict=False)
+        return len(pattern) == len(segments) and all(each[:1] == "{" or each == sent for each, sent in pairs)
 
     @property
     def is_withheld(self) -> bool:
         """True if the service never sees the request: nothing is stored, and no rate limit counts it."""
         return False
 
-    def rewritten(self, request: Request) -> Request:
+    def rewritten(self, request: ServiceRequest) -> ServiceRequest:
         """Return the request as the service reads it."""
         return request
 
@@ -116,7 +116,7 @@ class Fault(CheckedArguments, kw_only=True):
         """
         return None
 
-    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+    def changed(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
         """Return the reply that is sent.
 
         `request` is as it was received. `number` counts the strikes of this fault from 1; it is 0 for a fault
@@ -169,7 +169,7 @@ class Status(LostReply):
         if self.body is not None:
             return OutgoingReply(self.status, self.body, {"Content-Type": "text/html", **self.headers})
         code = self.code or (f"ERR_STATUS_{self.status}" if self.status < 500 else "ERR_EXCEPTION")
-        body = Refusal(self.status, code, "The service failed: a fault of the weather.").body
+        body = ServiceRefusal(self.status, code, "The service failed: a fault of the weather.").body
         return OutgoingReply(self.status, body, {**self.headers})
 
 
@@ -212,6 +212,6 @@ class IgnoredActingUser(Fault):
 
     accompanies: ClassVar[bool] = True
 
-    def rewritten(self, request: Request) -> Request:
+    def rewritten(self, request: ServiceRequest) -> ServiceRequest:
         headers = {name: value for name, value in request.headers.items() if name != "onbehalfof"}
         return request._replace(headers=headers | ({"onbehalfof": self.uid} if self.uid else {}))

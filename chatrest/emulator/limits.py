@@ -1,11 +1,5 @@
 """Rate limits as the service enforces them: counters that take the time as an argument.
 
-| kind      | allowed                                                                                  |
-|-----------|------------------------------------------------------------------------------------------|
-| `fixed`   | `per_window` requests in each window; windows begin at whole multiples of their length   |
-| `sliding` | `per_window` requests in any span of that length, wherever it begins                     |
-| `bucket`  | `burst` requests at once, and `per_window` more in each window, evenly                   |
-
 A refused request does not count against the limit. A clock that goes back is treated as standing still.
 """
 
@@ -18,12 +12,14 @@ from msgspec import Meta
 from .._core.requests.endpoint import RateClass
 from ..errors import RequestInvalidError
 from .checked import CheckedArguments, Count
-from .service.refusals import ServiceRefusal as Refusal
+from .service.refusals import ServiceRefusal
 
 Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
 Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]
 
-TOO_MANY: Final = Refusal(429, "ERR_TOO_MANY_REQUESTS", "Too many requests: the rate limit is reached.").body
+TOO_MANY: Final = ServiceRefusal(
+    429, "ERR_TOO_MANY_REQUESTS", "Too many requests: the rate limit is reached."
+).body
 
 
 class Verdict(NamedTuple):
@@ -41,24 +37,25 @@ class Limiter:
 
     def __init__(self, kind: Kind, limit: int, window: float, burst: int) -> None:
         self._kind, self._limit, self._window = kind, limit, window
-        self._most = burst if kind == "bucket" else limit
+        self._capacity = burst if kind == "bucket" else limit
         self._used = 0.0
         self._times: deque[float] = deque()
         self._now = float("-inf")
 
     def allow(self, now: float) -> Verdict:
         now = max(now, self._now)
-        self._forget(now)
+        self._release(now)
         self._now = now
-        allowed = self._left() > 0
+        allowed = self._remaining() > 0
         if allowed:
             self._used += 1
             if self._kind == "sliding":
                 self._times.append(now)
-        left = self._left()
-        return Verdict(allowed, max(self._limit, self._most), left, 0.0 if left else self._wait())
+        remaining = self._remaining()
+        wait = 0.0 if remaining else self._wait()
+        return Verdict(allowed, max(self._limit, self._capacity), remaining, wait)
 
-    def _forget(self, now: float) -> None:
+    def _release(self, now: float) -> None:
         if self._kind == "bucket":
             self._used = max(0.0, self._used - (now - self._now) * self._limit / self._window)
         elif self._kind == "fixed":
@@ -67,13 +64,13 @@ class Limiter:
             self._times.popleft()
             self._used -= 1
 
-    def _left(self) -> int:
+    def _remaining(self) -> int:
         # Rounding: what comes back in steps may add up to slightly less than what comes back at once.
-        return int(self._most + 1e-9 - self._used)
+        return int(self._capacity + 1e-9 - self._used)
 
     def _wait(self) -> float:
         if self._kind == "bucket":
-            return (self._used + 1 - self._most) * self._window / self._limit
+            return (self._used + 1 - self._capacity) * self._window / self._limit
         begin = self._times[0] if self._times else self._now // self._window * self._window
         return begin + self._window - self._now
 

@@ -17,23 +17,22 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from msgspec import Struct, structs
 
-from .faults import JSON, Cut, HalfOpen, Latency, OutgoingReply, Reset
+from .faults import JSON, Cut, HalfOpen, Latency, Reset
 from .limits import TOO_MANY, LimitCounter, limit_headers
 from .media import PATH as MEDIA_PATH, media_file
-from .service.context import ServiceRequest as Request
+from .service.context import OutgoingReply, ServiceRequest
 from .service.dispatch import Service, rate_class
-from .service.refusals import ServiceRefusal as Refusal
+from .service.refusals import ServiceRefusal
 from .weather import FaultSet, Weather
 
 LAST_REQUESTS: Final = 10_000
 HEALTH_PATH: Final = "/health"
 """Answered without a key, whatever the weather, and not noted: for a container's health check."""
 _SECRET_HEADERS: Final = frozenset({"apikey", "authtoken", "key", "secret", "authorization"})
-_LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 _TOO_LARGE: Final = OutgoingReply(
-    413, Refusal(413, "ERR_BAD_REQUEST", "The body is too large.").body, {"Content-Type": JSON}
+    413, ServiceRefusal(413, "ERR_BAD_REQUEST", "The body is too large.").body, {"Content-Type": JSON}
 )
-_NOTHING: Final = OutgoingReply(0, b"")
+_NO_REPLY: Final = OutgoingReply(0, b"")
 
 
 class IncomingRequest(Struct, frozen=True):
@@ -77,34 +76,34 @@ class Middleware:
         if path.startswith(MEDIA_PATH):
             return self._serve_file(http_request.method, path)
         headers = {name.lower(): value for name, value in http_request.headers.items()}
-        request = Request(http_request.method, path, query, headers)
+        request = ServiceRequest(http_request.method, path, query, headers)
         try:
             request = request._replace(body=await http_request.read())
         except web.HTTPRequestEntityTooLarge:
             self._note(request, _TOO_LARGE.status, None)
             return _response(_TOO_LARGE)
-        strike = self._weather.strike(request)
-        fault, reply = strike.fault, self._reply(strike, request)
-        is_held, cut = isinstance(fault, HalfOpen), fault if isinstance(fault, Reset) else None
-        is_silent = is_held or (cut is not None and cut.after is None)
-        name = "+".join(each.name for each in strike.all)
-        self._note(request, 0 if is_silent else reply.status, name or None)
-        if is_held:
+        faults = self._weather.strike(request)
+        fault, reply = faults.fault, self._reply(faults, request)
+        is_half_open, cut = isinstance(fault, HalfOpen), fault if isinstance(fault, Reset) else None
+        is_silent = is_half_open or (cut is not None and cut.after is None)
+        names = "+".join(each.name for each in faults.all)
+        self._note(request, 0 if is_silent else reply.status, names or None)
+        if is_half_open:
             await self._weather.released()
-            beside = FaultSet(None, strike.all[:-1])
-            reply = self._reply(beside, request) if reply is _NOTHING else reply
-        if delay := sum(each.seconds for each in strike.all if isinstance(each, Latency)):
+            accompanying = FaultSet(None, faults.all[:-1])
+            reply = self._reply(accompanying, request) if reply is _NO_REPLY else reply
+        if delay := sum(each.seconds for each in faults.all if isinstance(each, Latency)):
             await self._sleep(delay)
-        return _response(reply) if cut is None else await _cut_off(http_request, reply, cut)
+        return _response(reply) if cut is None else await _send_beginning(http_request, reply, cut)
 
     def _serve_file(self, method: str, path: str) -> web.Response:
         file = media_file(path) if method in ("GET", "HEAD") else None
-        self._note(Request(method, path, "", {}), 404 if file is None else 200, None)
+        self._note(ServiceRequest(method, path, "", {}), 404 if file is None else 200, None)
         if file is None:
             return web.Response(status=404)
         return web.Response(body=file.body, content_type=file.content_type)
 
-    def _process(self, request: Request) -> OutgoingReply:
+    def _process(self, request: ServiceRequest) -> OutgoingReply:
         limit = self._limit_counter.limit
         if limit is None:
             return self._service.answer(request)
@@ -114,25 +113,26 @@ class Middleware:
         reply = self._service.answer(request) if verdict.allowed else OutgoingReply(429, TOO_MANY)
         return structs.replace(reply, headers=headers)
 
-    def _reply(self, strike: FaultSet, request: Request) -> OutgoingReply:
-        """Return the reply as the weather has it; `_NOTHING` where there is none."""
-        fault, rewritten = strike.fault, request
-        for each in strike.all:
+    def _reply(self, faults: FaultSet, request: ServiceRequest) -> OutgoingReply:
+        """Return the reply as the weather has it; `_NO_REPLY` where there is none."""
+        fault, rewritten = faults.fault, request
+        for each in faults.all:
             rewritten = each.rewritten(rewritten)
-        reply = _NOTHING if fault is not None and fault.is_withheld else self._process(rewritten)
+        reply = _NO_REPLY if fault is not None and fault.is_withheld else self._process(rewritten)
         reply = (fault.reply(self._clock()) if fault is not None else None) or reply
-        if reply is _NOTHING:
+        if reply is _NO_REPLY:
             return reply
-        for each in strike.all:
-            reply = each.changed(reply, request, strike.number)
-        date = formatdate(min(max(0, int(self._clock())), _LAST_SECOND), usegmt=True)
+        for each in faults.all:
+            reply = each.changed(reply, request, faults.number)
+        date = formatdate(self._clock(), usegmt=True)
         return structs.replace(reply, headers={"Content-Type": JSON, "Date": date, **reply.headers})
 
-    def _note(self, request: Request, status: int, fault: str | None) -> None:
-        headers = request.headers
-        shown = {name: "[hidden]" if name in _SECRET_HEADERS else headers[name] for name in headers}
+    def _note(self, request: ServiceRequest, status: int, fault: str | None) -> None:
+        headers = {
+            name: "[hidden]" if name in _SECRET_HEADERS else value for name, value in request.headers.items()
+        }
         self._requests.append(
-            IncomingRequest(request.method, request.path, request.query, shown, status, fault)
+            IncomingRequest(request.method, request.path, request.query, headers, status, fault)
         )
 
 
@@ -140,10 +140,10 @@ def _response(reply: OutgoingReply) -> web.Response:
     return web.Response(status=reply.status, body=reply.body, headers=reply.headers)
 
 
-async def _cut_off(request: web.BaseRequest, reply: OutgoingReply, cut: Reset) -> web.StreamResponse:
+async def _send_beginning(request: web.BaseRequest, reply: OutgoingReply, cut: Reset) -> web.StreamResponse:
     """Send the beginning of a reply, and end the connection; a client that has gone is no error."""
     response = web.StreamResponse(status=reply.status, headers=reply.headers)
-    response.content_length = max(1, len(reply.body))
+    response.content_length = len(reply.body)
     transport = request.transport
     if transport is None or transport.is_closing():
         return response
@@ -152,7 +152,7 @@ async def _cut_off(request: web.BaseRequest, reply: OutgoingReply, cut: Reset) -
     if cut.after is not None:
         try:
             await response.prepare(request)
-            await response.write(reply.body[: min(cut.after, max(0, len(reply.body) - 1))])
+            await response.write(reply.body[: min(cut.after, len(reply.body) - 1)])
             await request.writer.drain()
         except ConnectionError:
             return response

@@ -1,9 +1,4 @@
-"""The emulator: the documented service on 127.0.0.1 over real HTTP.
-
-Rules:
-- The rules of the service are in `service`, which knows no socket; here are sockets and nothing else.
-- Limits and weather, between a socket and the service, are in `middleware`.
-"""
+"""The emulator: the sockets around `service`, which has the service's rules, and around `middleware`."""
 
 import asyncio
 import socket
@@ -24,11 +19,11 @@ from .checked import CheckedArguments
 from .faults import Fault
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
-from .middleware import LAST_REQUESTS, IncomingRequest as IncomingRequest, Middleware
+from .middleware import LAST_REQUESTS, IncomingRequest, Middleware
 from .service.context import Context
 from .service.dispatch import Keys, Service
 from .store import Store
-from .store.data import EPOCH, fill
+from .store.generated_data import EPOCH, fill
 from .weather import Weather
 
 AUTH_ONLY_KEY: Final = "emulated-auth-only-key"
@@ -36,8 +31,8 @@ MANAGEMENT_KEY: Final = "emulated-management-key"
 MANAGEMENT_SECRET: Final = "emulated-management-secret"  # noqa: S105
 
 
-def _up_to(most: int) -> Meta:
-    return Meta(ge=0, le=most, description=f"a whole number from 0 to {most}")
+def _count_to(largest: int) -> Meta:
+    return Meta(ge=0, le=largest, description=f"a whole number from 0 to {largest}")
 
 
 class EmulatorSettings(CheckedArguments):
@@ -45,14 +40,14 @@ class EmulatorSettings(CheckedArguments):
 
     subject: ClassVar[str | None] = ""
 
-    users: Annotated[int, _up_to(10**6)]
-    messages: Annotated[int, _up_to(10**8)]
-    seed: Annotated[int, _up_to(2**63 - 1)]
-    groups: Annotated[int, _up_to(10**5)]
+    users: Annotated[int, _count_to(10**6)]
+    messages: Annotated[int, _count_to(10**8)]
+    seed: Annotated[int, _count_to(2**63 - 1)]
+    groups: Annotated[int, _count_to(10**5)]
     host: Annotated[
         str, Meta(pattern=r"\A[0-9A-Za-z.:-]+\Z", description="a name or an address, such as 0.0.0.0")
     ]
-    port: Annotated[int, _up_to(65_535)]
+    port: Annotated[int, _count_to(65_535)]
     only_app: str | None
     api_key: str
     clock: Callable[[], float]
@@ -65,8 +60,6 @@ class EmulatorSettings(CheckedArguments):
                 f"users = {self.users}: messages need at least 2 users; give messages=0 for none"
             )
         App(self.app_id, self.api_key)
-        if self.api_key == AUTH_ONLY_KEY:
-            raise RequestInvalidError("api_key: expected any key but that of the scope authOnly")
 
     @property
     def app_id(self) -> str:

@@ -1,10 +1,5 @@
 """The weather of one emulator: the script of its faults, and the decision which of them strike a request.
 
-    from chatrest.emulator import Emulator, First, Latency, Reset, Status
-
-    async with Emulator(weather=[Status(503, when=First(2)), Reset(route="messages.send")]) as emulator:
-        emulator.weather.add(Latency(0.5, route="/users/{uid}/messages"))
-
 - The script is read from its beginning, and one fault strikes: the first that is due. The faults after it do
   not count the request, so a list of faults with `First` is a sequence.
 - Faults that accompany (`Latency`, `IgnoredActingUser`) strike together with that one, and with each other.
@@ -22,7 +17,7 @@ from msgspec import Struct, structs
 from ..errors import RequestInvalidError
 from .faults import Chance, Cut, Fault, Latency, Reset, Status, TooManyRequests
 from .limits import Spelling
-from .service.context import ServiceRequest as Request
+from .service.context import ServiceRequest
 
 
 class FaultSet(NamedTuple):
@@ -87,15 +82,15 @@ class Weather:
         """Wait for the next `release`."""
         await self._released.wait()
 
-    def strike(self, request: Request) -> FaultSet:
+    def strike(self, request: ServiceRequest) -> FaultSet:
         """Return the faults that strike a request, and count them."""
         # The strikes of a request in a row are counted; one that succeeds is forgotten.
         identity = request.method, request.path, request.query, request.headers.get("onbehalfof", "")
-        hit: _Entry | None = None
-        beside: list[Fault] = []
+        main: _Entry | None = None
+        accompanying: list[Fault] = []
         for entry in self._script:
             fault = entry.fault
-            if (hit is not None and not fault.accompanies) or not fault.fits(request):
+            if (main is not None and not fault.accompanies) or not fault.fits(request):
                 continue
             entry.requests += 1
             is_due = fault.when is None or fault.when.strikes(entry.requests, entry.dice)
@@ -104,14 +99,14 @@ class Weather:
             self.struck[fault.name] += 1
             entry.strikes += 1
             if fault.accompanies:
-                beside.append(fault)
+                accompanying.append(fault)
             else:
-                hit = entry
-        if hit is None:
+                main = entry
+        if main is None:
             self._streaks.pop(identity, None)
-            return FaultSet(None, tuple(beside))
+            return FaultSet(None, tuple(accompanying))
         self._streaks[identity] += 1
-        return FaultSet(hit.fault, (*beside, hit.fault), hit.strikes)
+        return FaultSet(main.fault, (*accompanying, main.fault), main.strikes)
 
 
 MAX_STREAK: Final = 3
@@ -142,8 +137,8 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
     dice.shuffle(faults)
     share = 1 - (1 - intensity) ** (1 / len(faults))
 
-    def when(part: float) -> Chance:
-        return Chance(part, dice.randrange(2**32))
+    def chance(share: float) -> Chance:
+        return Chance(share, dice.randrange(2**32))
 
-    struck = [structs.replace(each, when=when(share), max_streak=MAX_STREAK) for each in faults]
-    return [Latency(dice.uniform(0.0, 0.004), when=when(intensity / 4)), *struck]
+    faults = [structs.replace(each, when=chance(share), max_streak=MAX_STREAK) for each in faults]
+    return [Latency(dice.uniform(0.0, 0.004), when=chance(intensity / 4)), *faults]

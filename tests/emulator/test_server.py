@@ -111,7 +111,7 @@ async def test_a_port_that_is_in_use_leaves_nothing_open() -> None:
     "wrong",
     [
         {"users": -1}, {"users": True}, {"users": 1, "messages": 1}, {"seed": None}, {"port": 65_536},
-        {"app_id": "a.b"}, {"api_key": "two words"}, {"api_key": "emulated-auth-only-key"}, {"host": "a b"},
+        {"app_id": "a.b"}, {"api_key": "two words"}, {"host": "a b"},
     ],
 )  # fmt: skip
 def test_wrong_arguments(wrong: dict[str, Any]) -> None:

@@ -32,8 +32,9 @@ from chatrest._parameters.roles import NewRole, RoleChanges
 from chatrest._resources import OPERATIONS
 from chatrest._walk.walk import Walk
 from chatrest.emulator import Emulator
-from chatrest.emulator.service.administering import COLLECTIONS, document_path, key_member
+from chatrest.emulator.service.document_operations import document_path, key_member
 from tests.cases import loop_over
+from tests.emulator.conftest import COLLECTIONS
 from tests.resources.test_parity import arguments_of, camel
 
 MANAGED: Final = {"apps", "webhooks", "triggers"}

@@ -22,9 +22,7 @@ from ..._parameters.checked import Affix, PageSize
 from ..store.documents import Document
 from .refusals import ServiceRefusal, bad_request
 
-_LARGEST: Final = 10**18
-"""The largest number: a clock has none beyond it."""
-_Number = Annotated[int, Meta(ge=0, le=_LARGEST)]
+_Number = Annotated[int, Meta(ge=0, le=10**18)]
 _ALIASES: Final = {"per_page": "perPage", "mentionswithTagInfo": "mentionsWithTagInfo"}
 
 
@@ -42,8 +40,7 @@ class _Paging(Struct, rename="camel"):
 
 
 @cache
-def _lists_of(kind: type[Struct]) -> dict[str, str]:
-    """Return the types of the members of a struct that are lists, or may be."""
+def _list_types(kind: type[Struct]) -> dict[str, str]:
     hints = {name: str(hint) for name, hint in get_type_hints(kind).items()}
     return {
         each.encode_name: hints[each.name] for each in structs.fields(kind) if "tuple" in hints[each.name]
@@ -51,9 +48,7 @@ def _lists_of(kind: type[Struct]) -> dict[str, str]:
 
 
 def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
-    if not query and endpoint.query is None:
-        return {}
-    lists = _lists_of(endpoint.query or _Paging)
+    lists = _list_types(endpoint.query or _Paging)
     sent: dict[str, Any] = {}
     for key, value in parse_qsl(query, errors="replace"):
         name = key.removesuffix("[]")
@@ -69,9 +64,6 @@ def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
             read |= {name: value for name, value in typed.items() if value is not None}
     except msgspec.ValidationError as error:
         raise _refusal(error, endpoint.query) from None
-    for name, value in read.items():
-        if type(value) is int and value > _LARGEST:
-            raise bad_request({name: [f"Expected `int` <= {_LARGEST}"]})
     return read
 
 
@@ -113,7 +105,7 @@ def _read_form(content_type: str, body: bytes, kind: type[Struct]) -> tuple[Docu
         else:
             files[name] = text
     # What may be a text as well is a list only where it is repeated.
-    lists = [name for name, hint in _lists_of(kind).items() if "str, tuple" not in hint]
+    lists = [name for name, hint in _list_types(kind).items() if "str, tuple" not in hint]
     return {name: each if name in lists or each[1:] else each[0] for name, each in texts.items()}, files
 
 
@@ -128,34 +120,38 @@ def _refusal(error: Exception, kind: Any = None) -> ServiceRefusal:
 
 Filters: TypeAlias = Mapping[str, Callable[[Any, Any], Any]]
 """By parameter, what says if a record is in the list, by the parameter's value."""
-_SIGNS: Final = {"from": ge, "to": le, "gt": gt, "gte": ge, "lt": lt, "lte": le, "eq": eq}
+_COMPARISONS: Final = {"from": ge, "to": le, "gt": gt, "gte": ge, "lt": lt, "lte": le, "eq": eq}
 
 
-def bounds(name: str, number: Callable[[Any], Any], ends: Iterable[str] = ("from", "to")) -> Filters:
-    """Return the filters of a number that records have: `name[from]`, `name[to]`, or other ends."""
-    return {f"{name}[{end}]": beyond_end(_SIGNS[end], number) for end in ends}
+def matching_records(
+    records: Iterable[Document], query: Mapping[str, Any], filters: Filters
+) -> list[Document]:
+    values = active_filters(query, filters)
+    return [each for each in records if all(filters[name](each, value) for name, value in values.items())]
 
 
-def beyond_end(sign: Callable[[int, int], bool], number: Callable[[Any], Any]) -> Callable[[Any, Any], bool]:
-    """Return the filter of one end; a record without such a number is not in the list."""
-    return lambda record, end: isinstance(value := number(record), int) and sign(value, end)
-
-
-def wanted(query: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
+def active_filters(query: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
     """Return the parameters that filter, with their values; a boolean that is false filters nothing."""
     return {name: query[name] for name in filters if query.get(name, False) is not False}
 
 
-def filtered(records: Iterable[Document], query: Mapping[str, Any], filters: Filters) -> list[Document]:
-    values = wanted(query, filters)
-    return [each for each in records if all(filters[name](each, value) for name, value in values.items())]
+def range_filters(name: str, number: Callable[[Any], Any], ends: Iterable[str] = ("from", "to")) -> Filters:
+    """Return the filters of a number that records have: `name[from]`, `name[to]`, or other ends."""
+    return {f"{name}[{end}]": end_filter(_COMPARISONS[end], number) for end in ends}
+
+
+def end_filter(
+    comparison: Callable[[int, int], bool], number: Callable[[Any], Any]
+) -> Callable[[Any, Any], bool]:
+    """Return the filter of one end; a record without such a number is not in the list."""
+    return lambda record, end: isinstance(value := number(record), int) and comparison(value, end)
 
 
 def has_tag(record: Document, tags: Collection[str]) -> bool:
     return not set(tags).isdisjoint(record.get("tags") or ())
 
 
-def is_named(record: Document, key: str, names: Iterable[str], *, anywhere: bool = False) -> bool:
+def has_text(record: Document, text: str, names: Iterable[str], *, anywhere: bool = False) -> bool:
     """Return True if a text begins one of a record's members, or is `anywhere` in it, whatever its case."""
-    texts = (str(record.get(name, "")).casefold() for name in names)
-    return any(key.casefold() in text if anywhere else text.startswith(key.casefold()) for text in texts)
+    values, text = (str(record.get(name, "")).casefold() for name in names), text.casefold()
+    return not text or any(text in value if anywhere else value.startswith(text) for value in values)

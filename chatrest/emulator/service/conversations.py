@@ -19,19 +19,20 @@ from ..store.directory import SYSTEM, untagged
 from ..store.documents import Document
 from ..store.message_index import conversation_list
 from ..store.views import ConversationView, Kind, Receipt
-from .arguments import has_tag, is_named
+from .arguments import has_tag, has_text
 from .context import Context, Handler, ServiceCall
 from .groups import APP, party_record
-from .refusals import bad_request, refused
-from .replies import Records, ack
+from .refusals import bad_request, refusal
+from .replies import LazyRecords, ack
 
 
 def conversation_record(context: Context, query: Document, view: ConversationView) -> Document:
-    store, last = context.store, context.store.views.last(view)
+    store, last = context.store, context.store.views.last_message(view)
     party = _party_record(context, view)
-    shown = party if view.kind == "group" or query.get("withUserAndGroupTags") else untagged(party)
+    if view.kind == "user" and not query.get("withUserAndGroupTags"):
+        party = untagged(party)
     if query.get("withBlockedInfo") and view.kind == "user":
-        shown |= {
+        party |= {
             "blockedByMe": view.party in store.relations.of("blocked", view.uid),
             "hasBlockedMe": view.uid in store.relations.of("blocked", view.party),
         }
@@ -40,12 +41,12 @@ def conversation_record(context: Context, query: Document, view: ConversationVie
         "conversationType": view.kind,
         "unreadMessageCount": str(store.views.unread_count(view)),
         "createdAt": view.created_at,
-        "updatedAt": store.views.moved_at(view),
-        "conversationWith": shown,
+        "updatedAt": store.views.last_activity_at(view),
+        "conversationWith": party,
     }
     if last is not None:
         record["lastMessage"] = store.record(last.number)
-    if query.get("withTags") and view.tags:
+    if query.get("withTags"):
         record["tags"] = view.tags
     return record | pin_fields(context, view)
 
@@ -80,7 +81,9 @@ def _is_pinned_by(context: Context, view: ConversationView, names: tuple[str, ..
 
 _TESTS: Final[Mapping[str, _Test]] = {
     "conversationType": lambda _, view, kind: bool(view.kind == kind),
-    "searchKey": lambda on, view, key: is_named(_party_record(on, view), key, ("name",), anywhere=True),
+    "searchKey": lambda context, view, text: has_text(
+        _party_record(context, view), text, ("name",), anywhere=True
+    ),
     "unread": lambda context, view, _: context.store.views.unread_count(view) > 0,
     "onlyAgentic": lambda *_: False,
     "pinnedBy": _is_pinned_by,
@@ -90,7 +93,7 @@ _TESTS: Final[Mapping[str, _Test]] = {
 }
 
 
-def list_conversations(call: ServiceCall) -> Records:
+def list_conversations(call: ServiceCall) -> LazyRecords:
     query, reader, all_views = call.query, call.acting_user, call.store.views
     tests = [(test, query[name]) for name, test in _TESTS.items() if query.get(name)]
     blocked = call.store.relations.of("blocked", reader) if reader else {}
@@ -101,17 +104,17 @@ def list_conversations(call: ServiceCall) -> Records:
         and (view.party not in blocked or query.get("includeBlockedUsers"))
         and all(test(call, view, value) for test, value in tests)
     ]
-    places = {key: place for place, key in enumerate(all_views.app_pins)}
+    pin_ranks = {key: rank for rank, key in enumerate(all_views.app_pins)}
 
     def rank(view: ConversationView) -> tuple[Any, ...]:
-        own = places.get((view.kind, view.party), len(places) + (view.pinned_at is None))
-        return own if reader else view.uid, -all_views.moved_at(view), view.party
+        pin_rank = pin_ranks.get((view.kind, view.party), len(pin_ranks) + (view.pinned_at is None))
+        return pin_rank if reader else view.uid, -all_views.last_activity_at(view), view.party
 
     views.sort(key=rank)
     if query.get("unique") and not reader:
-        first = {view.conversation: view for view in reversed(views)}
-        views = [view for view in views if first[view.conversation] is view]
-    return Records(views, partial(conversation_record, call, query))
+        first_views = {view.conversation: view for view in reversed(views)}
+        views = [view for view in views if first_views[view.conversation] is view]
+    return LazyRecords(views, partial(conversation_record, call, query))
 
 
 def own_view(call: ServiceCall) -> ConversationView:
@@ -126,17 +129,17 @@ def accessible_view(call: ServiceCall) -> ConversationView:
     uid, views = str(call.acting_user), call.store.views
     conversation = call.path.get("conversationId")  # of the operations that are deprecated
     if conversation is not None and not views.all(None, conversation):
-        raise refused("ERR_CONVERSATION_NOT_FOUND", conversation)
+        raise refusal("ERR_CONVERSATION_NOT_FOUND", conversation)
     own = views.all(uid, conversation or own_view(call).conversation)
     if not own:
-        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
+        raise refusal("ERR_CONVERSATION_NOT_ACCESSIBLE", uid)
     return own[0]
 
 
 def get_conversation(call: ServiceCall) -> Document:
     view = accessible_view(call)
     if call.store.views.is_removed(view):
-        raise refused("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
+        raise refusal("ERR_CONVERSATION_NOT_ACCESSIBLE", view.uid)
     return conversation_record(call, {"withTags": True}, view)
 
 
@@ -151,14 +154,14 @@ def reset_conversation(call: ServiceCall) -> Document:
     if body.get("conversationWith") not in (None, view.party):
         raise bad_request({"conversationWith": ["The conversationWith must be the one of the path."]})
     view.reset_id = view.read_id = store.last_id
-    view.is_kept = body.get("preserveOrder", False)
+    view.is_listed_after_reset = body.get("preserveOrder", False)
     view.tags = ()
     if body.get("deleteMessagesPermanently"):
         store.remove(store.ids(conversation=view.conversation))
     return ack(f"The conversation with {view.party} has been reset.")
 
 
-def _mark(receipt: Receipt, call: ServiceCall) -> Document:
+def _mark_received(receipt: Receipt, call: ServiceCall) -> Document:
     view, store = accessible_view(call), call.store
     number = _message_number(call, view) or store.last_id
     # A message that is read is delivered, too.
@@ -166,7 +169,7 @@ def _mark(receipt: Receipt, call: ServiceCall) -> Document:
     if receipt == "read":
         view.read_id = max(number, view.read_id)
     at, versions = max(call.now, store.last_sent_at), {}
-    for each in store.views.of_others(view) if view.kind == "user" else ():
+    for each in store.views.messages_of_others(view) if view.kind == "user" else ():
         if each.number <= number and (each.delivered_at is UNSET or each.read_at is UNSET):
             record = store.record(each.number)
             times = {name: record.get(name, at) for name in ("deliveredAt", f"{receipt}At")}
@@ -178,7 +181,7 @@ def _mark(receipt: Receipt, call: ServiceCall) -> Document:
 
 def mark_unread(call: ServiceCall) -> Document:
     view, store = accessible_view(call), call.store
-    others = store.views.of_others(view)
+    others = store.views.messages_of_others(view)
     last = max((each.number for each in others if each.category != "action"), default=0)
     number = _message_number(call, view) or last
     versions = {each.number: store.record(each.number) for each in others if each.number >= number}
@@ -192,17 +195,17 @@ def mark_unread(call: ServiceCall) -> Document:
 def _message_number(call: ServiceCall, view: ConversationView) -> int | None:
     number: int | None = call.body.get("messageId")
     if number is not None and number not in call.store.matching(conversation_list(view.conversation)):
-        raise refused("ERR_MESSAGE_ID_NOT_FOUND", number)
+        raise refusal("ERR_MESSAGE_ID_NOT_FOUND", number)
     return number
 
 
 def change_pin(call: ServiceCall) -> Document:
     """Pin a conversation for the acting user, or unpin it; 403 where the app has pinned it."""
-    view, is_wanted = own_view(call), call.endpoint.method == "POST"
+    view, is_pin = own_view(call), call.endpoint.method == "POST"
     if pin_fields(call, view).get("pinnedBy") == APP:
-        raise refused("ERR_SYSTEM_PINNED_CONVERSATION")
-    if is_wanted is (view.pinned_at is None):
-        view.pinned_at = call.now if is_wanted else None
+        raise refusal("ERR_SYSTEM_PINNED_CONVERSATION")
+    if is_pin is (view.pinned_at is None):
+        view.pinned_at = call.now if is_pin else None
     record = {"conversationId": view.conversation, "conversationType": view.kind}
     return record | pin_fields(call, view)
 
@@ -224,12 +227,12 @@ def replace_pinned(call: ServiceCall) -> list[Document]:
     return list_pinned(call)
 
 
-_TWINS: Final[dict[str, Handler]] = {
+_OF_USERS_AND_GROUPS: Final[dict[str, Handler]] = {
     "get": get_conversation,
     "update": update_conversation,
     "reset": reset_conversation,
-    "mark_delivered": partial(_mark, "delivered"),
-    "mark_read": partial(_mark, "read"),
+    "mark_delivered": partial(_mark_received, "delivered"),
+    "mark_read": partial(_mark_received, "read"),
     "mark_unread": mark_unread,
     "pin": change_pin,
     "unpin": change_pin,
@@ -240,5 +243,9 @@ HANDLERS: Final[dict[str, Handler]] = {
     "conversations.delete": reset_conversation,
     "conversations.list_pinned": list_pinned,
     "conversations.replace_pinned": replace_pinned,
-    **{f"conversations.{name}_{kind}": each for name, each in _TWINS.items() for kind in ("user", "group")},
+    **{
+        f"conversations.{name}_{kind}": each
+        for name, each in _OF_USERS_AND_GROUPS.items()
+        for kind in ("user", "group")
+    },
 }

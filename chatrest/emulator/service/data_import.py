@@ -12,18 +12,17 @@ import msgspec
 from ..._parameters.checked import Body
 from ..._parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
 from ..store.documents import Document, selected
-from .administering import ROLES
+from .administration import ROLES_PATH
 from .context import Context, Handler, ServiceCall
 from .groups import APP, check_password, party_record
-from .refusals import ServiceRefusal, bad_request, outcomes, refused
+from .refusals import ServiceRefusal, act_on_each, bad_request, refusal
 from .users import tagged_user
 
-Import: TypeAlias = Callable[[Context, Document], Document]
+_StoreRecord: TypeAlias = Callable[[Context, Document], Document]
 """Stores a record, and gives what the outcome shows of it; or refuses it."""
 
 
-def _import(member: str, kind: type[Body], store: Import, call: ServiceCall) -> Document:
-    """Store the records that are in a member of the body."""
+def _import_records(member: str, kind: type[Body], store: _StoreRecord, call: ServiceCall) -> Document:
     code = f"ERR_IMPORT_INVALID_{member[:-1].upper()}_FORMAT"
     if member not in call.body:
         raise bad_request({member: [f"The {member} are required."]})
@@ -39,21 +38,21 @@ def _import(member: str, kind: type[Body], store: Import, call: ServiceCall) -> 
             raise ServiceRefusal(400, code, str(error)) from None
         return store(call, record)
 
-    return outcomes(entries, store_one, "data")
+    return act_on_each(entries, store_one, "data")
 
 
 def _import_user(context: Context, record: Document) -> Document:
     uid, people = record["uid"], context.store.people
-    if "role" in record and record["role"] not in context.store.documents.of(ROLES):
-        raise refused("ERR_ROLE_NOT_FOUND", record["role"])
+    if "role" in record and record["role"] not in context.store.documents.of(ROLES_PATH):
+        raise refusal("ERR_ROLE_NOT_FOUND", record["role"])
     if uid in people.users:
-        people.update_user({**tagged_user(context, uid), **record, "updatedAt": context.now})
+        people.users[uid] = {**tagged_user(context, uid), **record, "updatedAt": context.now}
     else:
         context.store.add_user(**{"createdAt": context.now, **record})
     return tagged_user(context, uid)
 
 
-def _ensure(context: Context, kind: str, key: str, details: Document | None) -> None:
+def _ensure_party(context: Context, kind: str, key: str, details: Document | None) -> None:
     """Refuse a user or a group that does not exist, or create it where the record has its details."""
     people, name = context.store.people, "uid" if kind == "user" else "guid"
     is_known = people.user(key) is not None if kind == "user" else key in people.groups
@@ -65,14 +64,13 @@ def _ensure(context: Context, kind: str, key: str, details: Document | None) -> 
 
 def _import_group(context: Context, record: Document) -> Document:
     store, guid, owner = context.store, record["guid"], record.get("owner", APP)
-    password = record.pop("password", None)
-    check_password(record["type"], password)
-    _ensure(context, "user", owner, record.pop("groupOwnerDetails", None))
+    check_password(record["type"], record.pop("password", None))
+    _ensure_party(context, "user", owner, record.pop("groupOwnerDetails", None))
     record |= {"owner": owner}
     if (old := store.people.groups.get(guid)) is not None:
-        store.people.replace_group({**old, **record, "updatedAt": context.now}, password)
+        store.people.groups[guid] = {**old, **record, "updatedAt": context.now}
     else:
-        store.people.add_group({"createdAt": context.now, **record}, password)
+        store.people.add_group({"createdAt": context.now, **record})
         if owner != APP:
             store.members.add(guid, owner, "admin", context.now)
     return store.people.groups[guid]
@@ -80,11 +78,11 @@ def _import_group(context: Context, record: Document) -> Document:
 
 def _import_member(context: Context, record: Document) -> Document:
     guid, uid, members = record["guid"], record["uid"], context.store.members
-    _ensure(context, "group", guid, record.get("groupDetails"))
-    _ensure(context, "user", uid, record.get("userDetails"))
+    _ensure_party(context, "group", guid, record.get("groupDetails"))
+    _ensure_party(context, "user", uid, record.get("userDetails"))
     joined_at, scope = record.get("joinedAt", context.now), record.get("scope", "participant")
     if not context.store.people.groups[guid].get("createdAt", 0) <= joined_at <= context.now:
-        raise refused("ERR_IMPORT_INVALID_JOINEDAT")
+        raise refusal("ERR_IMPORT_INVALID_JOINEDAT")
     if record.get("isBanned"):
         members.ban(guid, uid, joined_at)
     else:
@@ -95,9 +93,9 @@ def _import_member(context: Context, record: Document) -> Document:
 def _import_message(context: Context, record: Document) -> Document:
     muids, kind = context.store.documents.of("data_import.muids"), record["receiverType"]
     if record["muid"] in muids:
-        raise refused("ERR_IMPORT_MUID_ALREADY_EXISTS", record["muid"])
-    _ensure(context, "user", record["sender"], record.get("senderUserDetails"))
-    _ensure(context, kind, record["receiver"], record.get(f"receiver{kind.capitalize()}Details"))
+        raise refusal("ERR_IMPORT_MUID_ALREADY_EXISTS", record["muid"])
+    _ensure_party(context, "user", record["sender"], record.get("senderUserDetails"))
+    _ensure_party(context, kind, record["receiver"], record.get(f"receiver{kind.capitalize()}Details"))
     stored = context.store.add_message(
         record["sender"],
         record["receiver"],
@@ -110,8 +108,8 @@ def _import_message(context: Context, record: Document) -> Document:
 
 
 HANDLERS: Final[Mapping[str, Handler]] = {
-    "data_import.import_users": partial(_import, "users", UserImport, _import_user),
-    "data_import.import_groups": partial(_import, "groups", GroupImport, _import_group),
-    "data_import.import_members": partial(_import, "members", MemberImport, _import_member),
-    "data_import.import_messages": partial(_import, "messages", MessageImport, _import_message),
+    "data_import.import_users": partial(_import_records, "users", UserImport, _import_user),
+    "data_import.import_groups": partial(_import_records, "groups", GroupImport, _import_group),
+    "data_import.import_members": partial(_import_records, "members", MemberImport, _import_member),
+    "data_import.import_messages": partial(_import_records, "messages", MessageImport, _import_message),
 }

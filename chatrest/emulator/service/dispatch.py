@@ -1,9 +1,9 @@
 """One request to one reply, without a socket: keys, the operation, the acting user, its handler.
 
 - The key is checked first, then the path, then the acting user, then the query and the body.
-- `authOnly` keys may create users and auth tokens and nothing else.
+- Keys of the scope `authOnly` may create users and auth tokens and nothing else.
 - A path is split before it is decoded, so `a%2Fb` is one segment and `..` is only a name. A literal segment
-  wins over a parameter; an empty one is no parameter: `/users/` is not `/users/{uid}`.
+  goes before a parameter. An empty segment is no parameter: `/users/` is not `/users/{uid}`.
 """
 
 import re
@@ -16,20 +16,31 @@ from msgspec.json import encode
 from ..._core.replies.decode import ManyRecords
 from ..._core.requests.endpoint import Acting, Endpoint, RateClass
 from ..._resources import OPERATIONS
-from . import administering, conversations, data_import, groups, message_lists, messages, users
-from .administering import document_path, key_member, key_scope, prepare
+from . import (
+    administration,
+    conversations,
+    data_import,
+    groups,
+    message_lists,
+    message_sending,
+    messages,
+    users,
+)
+from .administration import add_first_documents, key_scope
 from .arguments import read_body, read_query
 from .context import Context, Handler, OutgoingReply, ServiceCall, ServiceRequest
-from .refusals import ServiceRefusal, bad_request, refused
-from .replies import form_of, paged
+from .document_operations import document_path, key_member
+from .refusals import ServiceRefusal, bad_request, refusal
+from .replies import encode_page, form_of
 from .users import no_such_user
 
 HANDLERS: Final[Mapping[str, Handler]] = {
-    **administering.HANDLERS,
+    **administration.HANDLERS,  # of all operations: the others replace some of these
     **conversations.HANDLERS,
     **data_import.HANDLERS,
     **groups.HANDLERS,
     **message_lists.HANDLERS,
+    **message_sending.HANDLERS,
     **messages.HANDLERS,
     **users.HANDLERS,
 }
@@ -38,13 +49,12 @@ _FORMS: Final = {
     for name, endpoint in OPERATIONS.items()
     if isinstance(endpoint.reply, ManyRecords)
 }
-
-
+_AUTH_ONLY_OPERATIONS: Final = ("users.create", "auth_tokens.create")
 _BASES: Final = {"chat": "v3", "calls": "v3", "management": "management"}
 
 
 class Route(NamedTuple):
-    """The operation that a request asks for, and what its path says."""
+    """The operation that a request asks for, and the values of its path's parameters."""
 
     endpoint: Endpoint[Any]
     parameters: Mapping[str, str]
@@ -52,41 +62,30 @@ class Route(NamedTuple):
 
 class Router:
     def __init__(self, endpoints: Iterable[Endpoint[Any]]) -> None:
-        self._endpoints = {f"_{number}": each for number, each in enumerate(endpoints)}
-        paths: dict[tuple[str, str, str], list[tuple[list[bool], str]]] = {}
-        for name, each in self._endpoints.items():
-            segments = each.path[1:].split("/")
+        self._patterns: dict[tuple[str, str, str], list[tuple[re.Pattern[str], Endpoint[Any]]]] = {}
+        # A parameter's "{" is after all letters, so that a literal segment is tried before a parameter.
+        for endpoint in sorted(endpoints, key=lambda each: each.path):
+            segments = endpoint.path[1:].split("/")
             pattern = "/".join("([^/]+)" if segment[0] == "{" else re.escape(segment) for segment in segments)
-            # The group at the end says which operation it is.
-            row = [segment[0] == "{" for segment in segments], f"{pattern}(?P<{name}>)"
-            paths.setdefault((_BASES[each.interface], each.method, segments[0]), []).append(row)
-        self._patterns = {
-            place: re.compile("|".join(pattern for _, pattern in sorted(rows)))
-            for place, rows in paths.items()
-        }
+            key = _BASES[endpoint.interface], endpoint.method, segments[0]
+            self._patterns.setdefault(key, []).append((re.compile(pattern), endpoint))
 
     def route(self, method: str, path: str) -> Route | None:
         """Return the operation at `path`, as sent, with the base's own segment; None if there is none."""
         base, _, path = path.removeprefix("/").partition("/")
-        pattern = self._patterns.get((base, method, path.partition("/")[0]))
-        match = None if pattern is None else pattern.fullmatch(path)
-        if match is None:
-            return None
-        endpoint, end = self._endpoints[str(match.lastgroup)], match.lastindex or 0
-        values = (unquote(match[index]) for index in range(end - len(endpoint.parameters), end))
-        return Route(endpoint, dict(zip(endpoint.parameters, values, strict=True)))
+        for pattern, endpoint in self._patterns.get((base, method, path.partition("/")[0]), ()):
+            if match := pattern.fullmatch(path):
+                values = map(unquote, match.groups())
+                return Route(endpoint, dict(zip(endpoint.parameters, values, strict=True)))
+        return None
 
 
 ROUTER: Final = Router(OPERATIONS.values())
 
 
 def rate_class(method: str, path: str) -> RateClass:
-    """Return the class of the operation at `path`; for a path of none, import below data_import, else
-    standard.
-    """
-    if route := ROUTER.route(method, path):
-        return route.endpoint.rate_class
-    return "import" if path.removeprefix("/").split("/")[1:2] == ["data_import"] else "standard"
+    route = ROUTER.route(method, path)
+    return "standard" if route is None else route.endpoint.rate_class
 
 
 class Keys(NamedTuple):
@@ -105,45 +104,34 @@ class Service:
     """
 
     def __init__(self, context: Context, keys: Keys, only_app: str | None = None) -> None:
-        self._context = context
-        self._keys = keys
-        self._only_app = only_app
-        prepare(context.store, dict(context.app), keys.full_access, keys.auth_only)
+        self._context, self._keys, self._only_app = context, keys, only_app
+        add_first_documents(context, {"fullAccess": keys.full_access, "authOnly": keys.auth_only})
 
     def answer(self, request: ServiceRequest) -> OutgoingReply:
         try:
             return OutgoingReply(200, self._process(request))
-        except ServiceRefusal as refusal:
-            return OutgoingReply(refusal.status, refusal.body)
+        except ServiceRefusal as error:
+            return OutgoingReply(error.status, error.body)
 
     def _process(self, request: ServiceRequest) -> bytes:
         """Return the body of a 200, or raise a refusal."""
         scope = self._scope(request)
         route = ROUTER.route(request.method, request.path)
         if route is None:
-            raise refused("ERR_API_NOT_FOUND", request.method, request.path)
-        endpoint, context = route.endpoint, self._context
-        if scope != "fullAccess" and endpoint.name not in ("users.create", "auth_tokens.create"):
-            raise refused("AUTH_ERR_NO_ACCESS")
-        acting_user = self._acting_user(endpoint.acting, request)
+            raise refusal("ERR_API_NOT_FOUND", request.method, request.path)
+        endpoint, path = route
+        if scope != "fullAccess" and endpoint.name not in _AUTH_ONLY_OPERATIONS:
+            raise refusal("AUTH_ERR_NO_ACCESS")
+        actor, context = self._acting_user(endpoint.acting, request), self._context
         try:
             query = read_query(request.query, endpoint)
             body = read_body(request.body, request.headers.get("content-type", ""), endpoint)
-            call = ServiceCall(
-                context.store,
-                context.app,
-                context.clock,
-                endpoint,
-                route.parameters,
-                query,
-                acting_user,
-                body,
-            )
+            call = ServiceCall(context.store, context.app, context.clock, endpoint, path, query, actor, body)
             result = HANDLERS[endpoint.name](call)
             if endpoint.name in _FORMS and not isinstance(result, bytes):
-                result = paged(query, result, _FORMS[endpoint.name])
-        except ServiceRefusal as refusal:
-            refusal.is_at_root = endpoint.name.startswith("agents.")
+                result = encode_page(query, result, _FORMS[endpoint.name])
+        except ServiceRefusal as error:
+            error.is_at_root = endpoint.name.startswith("agents.")
             raise
         return result if isinstance(result, bytes) else encode({"data": result})
 
@@ -151,28 +139,28 @@ class Service:
         """Return the scope of the request's key; 401 for a key, or an app, that is missing or wrong."""
         base, headers = request.path.removeprefix("/").partition("/")[0], request.headers
         credentials = headers.get("key"), headers.get("secret")
-        # An app's own key is unknown to the management interface, and so is the path.
-        is_other = base == "management" and credentials == (None, None) and "apikey" in headers
-        if base not in ("v3", "management") or is_other:
-            raise refused("ERR_API_NOT_FOUND", request.method, request.path)
+        # An app's key is unknown to the management interface, and so is the path.
+        is_app_key = base == "management" and credentials == (None, None) and "apikey" in headers
+        if base not in ("v3", "management") or is_app_key:
+            raise refusal("ERR_API_NOT_FOUND", request.method, request.path)
         if base == "management":
             if None in credentials:
-                raise refused("AUTH_ERR_EMPTY_AUTH_HEADER")
+                raise refusal("AUTH_ERR_EMPTY_AUTH_HEADER")
             if credentials != (self._keys.management, self._keys.secret):
-                raise refused("AUTH_ERR_APIKEY_NOT_FOUND", "management key or secret")
+                raise refusal("AUTH_ERR_APIKEY_NOT_FOUND", "management key or secret")
             return "fullAccess"
         app_id = headers.get("appid")
         if None not in (app_id, self._only_app) and app_id != self._only_app:
-            raise refused("AUTH_ERR_INVALID_APPID", app_id)
+            raise refusal("AUTH_ERR_INVALID_APPID", app_id)
         if not headers.get("apikey"):
-            raise refused("AUTH_ERR_EMPTY_APIKEY")
+            raise refusal("AUTH_ERR_EMPTY_APIKEY")
         return key_scope(self._context.store, headers["apikey"])
 
     def _acting_user(self, acting: Acting, request: ServiceRequest) -> str | None:
         """Return the user in `onBehalfOf`: 404 for an unknown one, 400 where a required one is missing."""
         if acting == "never":
             return None
-        # Bytes of a header that are not UTF-8 come as lone surrogates, which are no text to a database.
+        # Bytes of a header that are not UTF-8 arrive as lone surrogates, which no uid has.
         uid = request.headers.get("onbehalfof", "").encode(errors="replace").decode()
         if not uid and acting == "required":
             raise bad_request({"onBehalfOf": ["The onBehalfOf header is required."]})

@@ -11,39 +11,39 @@ from typing import Final
 
 from ..store.directory import SYSTEM, Membership, untagged
 from ..store.documents import Document, apply_changes
-from .arguments import Filters, bounds, filtered, has_tag, is_named
+from .arguments import Filters, has_tag, has_text, matching_records, range_filters
 from .context import Context, Handler, ServiceCall
-from .refusals import bad_request, outcomes, refused
-from .replies import Records, ack, changed_at
+from .refusals import act_on_each, bad_request, refusal
+from .replies import LazyRecords, ack, changed_at
 from .users import path_user, related_users, user_record
 
 APP: Final = str(SYSTEM["uid"])
 
-LISTS: Final = {
+SCOPES: Final = {
     "admins": "admin", "moderators": "moderator", "participants": "participant", "usersToBan": None,
 }  # fmt: skip
-"""The lists of a body, and the scope that each gives; None for a ban."""
+"""The scope that each list of a body gives; None for a ban."""
 
 
-def admit(context: Context, guid: str, uid: str, scope: str | None) -> None:
+def add_or_ban(context: Context, guid: str, uid: str, scope: str | None) -> None:
     """Add a user to a group with a scope, or ban the user where that is None; refusals as documented."""
     members, is_banned = context.store.members, uid in context.store.relations.of("banned", guid)
     if scope is None:
         if is_banned:
-            raise refused("ERR_ALREADY_BANNED", uid, guid)
+            raise refusal("ERR_ALREADY_BANNED", uid, guid)
         members.ban(guid, uid, context.now)
         return
     if uid in members.of(guid):
-        raise refused("ERR_ALREADY_JOINED", uid, guid)
+        raise refusal("ERR_ALREADY_JOINED", uid, guid)
     if is_banned:
-        raise refused("ERR_BANNED_GROUPMEMBER", uid, guid)
+        raise refusal("ERR_BANNED_GROUPMEMBER", uid, guid)
     members.add(guid, uid, scope, context.now)
 
 
-def tell_group(call: ServiceCall, guid: str, action: str, uid: str) -> Document:
+def add_group_action(call: ServiceCall, guid: str, action: str, uid: str) -> Document:
     by, on = call.acting_user or APP, call.store.people.entity("user", uid)
-    place = {"sender": by, "receiverType": "group", "receiver": guid}
-    return call.store.add_action(by, action, on, place, sent_at=call.now)
+    message = {"sender": by, "receiverType": "group", "receiver": guid}
+    return call.store.add_action(by, action, on, message, sent_at=call.now)
 
 
 _FILTERS: Final[Filters] = {
@@ -52,16 +52,16 @@ _FILTERS: Final[Filters] = {
     "guid": lambda group, guid: group["guid"] == guid,
     "guids": lambda group, guids: group["guid"] in guids,
     "tags": has_tag,
-    **bounds("createdAt", itemgetter("createdAt")),
-    **bounds("updatedAt", lambda group: group.get("updatedAt")),
-    **bounds("membersCount", itemgetter("membersCount"), ("gt", "gte", "lt", "lte", "eq")),
+    **range_filters("createdAt", itemgetter("createdAt")),
+    **range_filters("updatedAt", lambda group: group.get("updatedAt")),
+    **range_filters("membersCount", itemgetter("membersCount"), ("gt", "gte", "lt", "lte", "eq")),
 }
 
 
 def group_record(context: Context, guid: str) -> Document:
     record = context.store.people.groups.get(guid)
     if record is None:
-        raise refused("ERR_GUID_NOT_FOUND", guid)
+        raise refusal("ERR_GUID_NOT_FOUND", guid)
     return record
 
 
@@ -74,7 +74,7 @@ def party_record(context: Context, kind: str, party: str) -> Document:
     return group_record(context, party) if kind == "group" else user_record(context, party)
 
 
-def list_groups(call: ServiceCall) -> Records:
+def list_groups(call: ServiceCall) -> LazyRecords:
     """The groups.
 
     `searchKey` is looked for anywhere in guid and name (or in what `searchIn` names), without regard to case.
@@ -82,11 +82,11 @@ def list_groups(call: ServiceCall) -> Records:
     was none; `updatedAt` itself is left out. `hasJoined` without an acting user matches nothing.
     """
     query, members = call.query, call.store.members
-    key, names = query.get("searchKey", ""), query.get("searchIn", ("guid", "name"))
+    text, names = query.get("searchKey", ""), query.get("searchIn", ("guid", "name"))
     groups = [
         group
-        for group in filtered(call.store.people.groups.values(), query, _FILTERS)
-        if (not key or is_named(group, key, names, anywhere=True))
+        for group in matching_records(call.store.people.groups.values(), query, _FILTERS)
+        if has_text(group, text, names, anywhere=True)
         and (not query.get("hasJoined") or call.acting_user in members.of(group["guid"]))
     ]
     if "affix" in query or "updatedAt" in query:
@@ -98,14 +98,14 @@ def list_groups(call: ServiceCall) -> Records:
         is_descending = query.get("sortOrder") == "desc"
         groups.sort(key=lambda group: group.get(query.get("sortBy", ""), 0))
     groups = groups[::-1] if is_descending else groups
-    return Records(groups, partial(_group_view, call, with_tags=query.get("withTags", False)))
+    return LazyRecords(groups, partial(_group_view, call, with_tags=query.get("withTags", False)))
 
 
 def _group_view(call: ServiceCall, record: Document, *, with_tags: bool = True) -> Document:
     group = dict(record) if with_tags else untagged(record)
     if call.acting_user:
         member = call.store.members.of(group["guid"]).get(call.acting_user)
-        group |= {"hasJoined": member is not None} | (member.shown if member is not None else {})
+        group |= {"hasJoined": member is not None} | (member.fields if member is not None else {})
     return group
 
 
@@ -122,22 +122,22 @@ def create_group(call: ServiceCall) -> Document:
     guid, owner = body["guid"].lower(), body.get("owner") or call.acting_user or APP
     if guid in call.store.people.groups:
         raise bad_request({"guid": ["The guid has already been taken."]})
-    members, password = body.pop("members", {}), body.pop("password", None)
-    check_password(body["type"], password)
-    scopes = {uid: LISTS[name] for name in reversed(LISTS) for uid in members.get(name, ())}
+    members = body.pop("members", {})
+    check_password(body["type"], body.pop("password", None))
+    scopes = {uid: SCOPES[name] for name in reversed(SCOPES) for uid in members.get(name, ())}
     if owner != APP:
         scopes[owner] = "admin"
     for uid in scopes:
         user_record(call, uid)
-    call.store.people.add_group(body | {"guid": guid, "owner": owner, "createdAt": call.now}, password)
+    call.store.people.add_group(body | {"guid": guid, "owner": owner, "createdAt": call.now})
     for uid, scope in scopes.items():
-        admit(call, guid, uid, scope)
+        add_or_ban(call, guid, uid, scope)
     return _group_view(call, call.store.people.groups[guid])
 
 
 def check_password(type: str, password: str | None) -> None:
     if type == "password" and not password:
-        raise refused("ERR_EMPTY_GROUP_PASS")
+        raise refusal("ERR_EMPTY_GROUP_PASS")
 
 
 def update_group(call: ServiceCall) -> Document:
@@ -147,10 +147,11 @@ def update_group(call: ServiceCall) -> Document:
     owner, actor = changes.pop("owner", None), call.acting_user or APP
     if owner is not None and not call.acting_user:
         changes["owner"] = user_record(call, owner)["uid"]
-    password = changes.pop("password", None) or call.store.people.passwords.get(guid)
+    password = changes.pop("password", None)
     updated = apply_changes(record, changes) | {"updatedAt": call.now, "updatedBy": actor}
-    check_password(updated["type"], password)
-    call.store.people.replace_group(updated, password if updated["type"] == "password" else None)
+    if record["type"] != "password":
+        check_password(updated["type"], password)
+    call.store.people.groups[guid] = updated
     if "owner" in changes:
         _, joined_at = members.of(guid).get(owner, ("", call.now))
         members.add(guid, owner, "admin", joined_at)
@@ -167,7 +168,7 @@ def delete_group(call: ServiceCall) -> Document:
     return ack(f"The group with GUID {guid} has been deleted.")
 
 
-def list_members(call: ServiceCall) -> Records:
+def list_members(call: ServiceCall) -> LazyRecords:
     status, scopes = call.query.get("status"), call.query.get("scopes")
     rows = [
         (user, member)
@@ -175,32 +176,32 @@ def list_members(call: ServiceCall) -> Records:
         if (user := call.store.people.user(uid)) and (not scopes or member.scope in scopes)
         if status in (None, user.get("status", "offline"))
     ]
-    return Records(rows, lambda row: row[0] | row[1].shown)
+    return LazyRecords(rows, lambda row: row[0] | row[1].fields)
 
 
 def add_members(call: ServiceCall) -> Document:
     """Add users to a group, or ban them: an outcome for each uid, and an action message for each success."""
     guid = path_group(call)
     return {
-        name: outcomes(call.body[name], partial(_added, call, guid, scope), "data")
-        for name, scope in LISTS.items()
+        name: act_on_each(call.body[name], partial(_add_member, call, guid, scope), "data")
+        for name, scope in SCOPES.items()
         if name in call.body
     }
 
 
-def _added(call: ServiceCall, guid: str, scope: str | None, uid: str) -> Document:
+def _add_member(call: ServiceCall, guid: str, scope: str | None, uid: str) -> Document:
     user_record(call, uid)
-    admit(call, guid, uid, scope)
-    return tell_group(call, guid, "banned" if scope is None else "added", uid)
+    add_or_ban(call, guid, uid, scope)
+    return add_group_action(call, guid, "banned" if scope is None else "added", uid)
 
 
 def change_scope(call: ServiceCall) -> Document:
     guid, uid, member = _path_member(call)
     new = member._replace(scope=call.body["scope"])
     if new == member:
-        raise refused("ERR_SAME_SCOPE", uid, new.scope)
+        raise refusal("ERR_SAME_SCOPE", uid, new.scope)
     call.store.members.add(guid, uid, *new)
-    return {"guid": guid, "uid": uid, **new.shown}
+    return {"guid": guid, "uid": uid, **new.fields}
 
 
 def kick_member(call: ServiceCall) -> Document:
@@ -213,22 +214,22 @@ def _path_member(call: ServiceCall) -> tuple[str, str, Membership]:
     guid, uid = path_group(call), path_user(call)
     member = call.store.members.of(guid).get(uid)
     if member is None:
-        raise refused("ERR_NOT_A_MEMBER", uid, guid)
+        raise refusal("ERR_NOT_A_MEMBER", uid, guid)
     return guid, uid, member
 
 
 def ban_user(call: ServiceCall) -> Document:
     guid, uid = path_group(call), path_user(call)
-    admit(call, guid, uid, None)
-    tell_group(call, guid, "banned", uid)
+    add_or_ban(call, guid, uid, None)
+    add_group_action(call, guid, "banned", uid)
     return ack(f"The user with UID {uid} has been banned from the group {guid}.")
 
 
 def unban_user(call: ServiceCall) -> Document:
     guid, uid = path_group(call), path_user(call)
     if call.store.relations.of("banned", guid).pop(uid, None) is None:
-        raise refused("ERR_NOT_A_BANNED_USER", uid, guid)
-    tell_group(call, guid, "unbanned", uid)
+        raise refusal("ERR_NOT_A_BANNED_USER", uid, guid)
+    add_group_action(call, guid, "unbanned", uid)
     return ack(f"The user with UID {uid} has been unbanned from the group {guid}.")
 
 

@@ -26,7 +26,7 @@ from ..store.documents import selected
 from ..store.message_index import (
     ALL,
     Condition,
-    StoredMessage as Stored,
+    StoredMessage,
     Test,
     conversation_id,
     conversation_list,
@@ -35,11 +35,11 @@ from ..store.message_index import (
     participant_list,
     thread_list,
 )
-from .arguments import Filters, beyond_end, bounds, wanted
+from .arguments import Filters, active_filters, end_filter, range_filters
 from .context import Handler, ServiceCall
 from .groups import path_group
-from .messages import message_record, message_reply, readable_message, with_personal
-from .replies import beyond, current, list_reply, pagination
+from .messages import message_record, message_reply, personal_records, readable_message
+from .replies import current_meta, list_reply, page_beyond, pagination
 from .users import path_user
 
 _SENT_AT: Final = attrgetter("sent_at")
@@ -65,34 +65,34 @@ _FILTERS: Final[Filters] = {
     "mentionedUids": lambda each, uids: any(uid in each.mentions for uid in uids),
     "tags": lambda each, tags: isinstance(each.tags, list) and not set(tags).isdisjoint(each.tags),
     "searchKey": lambda each, text: text.casefold() in each.text,
-    "fromTimestamp": beyond_end(ge, _SENT_AT),
-    "toTimestamp": beyond_end(le, _SENT_AT),
-    **bounds("sentAt", _SENT_AT),
-    **bounds("updatedAt", attrgetter("changed_at")),
-    **bounds("editedAt", attrgetter("edited_at")),
+    "fromTimestamp": end_filter(ge, _SENT_AT),
+    "toTimestamp": end_filter(le, _SENT_AT),
+    **range_filters("sentAt", _SENT_AT),
+    **range_filters("updatedAt", attrgetter("changed_at")),
+    **range_filters("editedAt", attrgetter("edited_at")),
 }
 
 
 def _condition_of(call: ServiceCall, *more: Test) -> Condition:
     """Return the condition of a query's filters, of what the acting user has done, and of more tests."""
-    filters = wanted(call.query, _FILTERS)
-    own = [*_own_tests(call), *more]
-    tests = [partial(_holds, _FILTERS[name], value) for name, value in filters.items()]
-    return Condition((*tests, *own), None if own else tuple(filters.items()))
+    filters = active_filters(call.query, _FILTERS)
+    reader_tests = [*_reader_tests(call), *more]
+    tests = [partial(_passes, _FILTERS[name], value) for name, value in filters.items()]
+    return Condition((*tests, *reader_tests), None if reader_tests else tuple(filters.items()))
 
 
-def _holds(test: Callable[[Any, Any], Any], value: Any, each: Stored) -> Any:
+def _passes(test: Callable[[Any, Any], Any], value: Any, each: StoredMessage) -> Any:
     return test(each, value)
 
 
-def _own_tests(call: ServiceCall) -> Iterator[Test]:
+def _reader_tests(call: ServiceCall) -> Iterator[Test]:
     """Give the tests that depend on more than the message; left out is what the acting user has reset."""
     actor, store, query = call.acting_user, call.store, call.query
     reader = actor or call.path.get("uid", "")
     if query.get("unread"):
-        yield partial(_is_left, reader, "read_at", store.views.ids_of(reader, "read_id"))
+        yield partial(_lacks_receipt, reader, "read_at", store.views.ids_of(reader, "read_id"))
     if query.get("undelivered"):
-        yield partial(_is_left, reader, "delivered_at", store.views.ids_of(reader, "delivered_id"))
+        yield partial(_lacks_receipt, reader, "delivered_at", store.views.ids_of(reader, "delivered_id"))
     if query.get("saved"):
         yield lambda each: any(
             mark.kind == "save" and mark.owner == actor for mark in store.marks.on(each.number)
@@ -100,7 +100,7 @@ def _own_tests(call: ServiceCall) -> Iterator[Test]:
     if query.get("myMentionsOnly"):
         yield lambda each: actor in each.mentions
     if "sentAt" in query and "id" not in query:
-        is_beyond = beyond_end(lt if query.get("affix") == "prepend" else gt, _SENT_AT)
+        is_beyond = end_filter(lt if query.get("affix") == "prepend" else gt, _SENT_AT)
         yield lambda each: is_beyond(each, query["sentAt"])
     if actor and (resets := store.views.ids_of(actor, "reset_id")):
         yield lambda each: each.number > resets.get(each.conversation_id, 0)
@@ -108,12 +108,12 @@ def _own_tests(call: ServiceCall) -> Iterator[Test]:
         yield lambda each: each.sender not in store.relations.of("blocked", actor)
 
 
-def _is_left(reader: str, receipt: str, ids: Mapping[str, int], each: Stored) -> bool:
-    is_other = getattr(each, receipt) is UNSET and each.sender != reader
-    return is_other and each.number > ids.get(each.conversation_id, 0)
+def _lacks_receipt(reader: str, receipt: str, ids: Mapping[str, int], each: StoredMessage) -> bool:
+    is_after_mark = each.number > ids.get(each.conversation_id, 0)
+    return is_after_mark and getattr(each, receipt) is UNSET and each.sender != reader
 
 
-def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
+def _encode_page(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
     start: int | None = call.query.get("id")
     affix: str = call.query.get("affix") or ("prepend" if start is None else "append")
     span = call.store.span(name, start, size, condition, ascending=affix == "append")
@@ -126,13 +126,13 @@ def _page_reply(call: ServiceCall, name: str, condition: Condition, size: int) -
     else:
         last = call.store.messages.get(edge or 0)
         time = {} if last is None else {"sentAt": last.sent_at}
-        meta = current(ids, size) | {
+        meta = current_meta(ids, size) | {
             "next": {"affix": affix, **time, **({} if edge is None else {"id": str(edge)})}
         }
-    return list_reply(with_personal(call.store, ids, records, call.acting_user), {"meta": meta})
+    return list_reply(personal_records(call.store, ids, records, call.acting_user), {"meta": meta})
 
 
-def _count_reply(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
+def _encode_counts(call: ServiceCall, name: str, condition: Condition, size: int) -> bytes:
     """Return how many messages match, per user or group on the other side of a user's conversations."""
     reader = call.path.get("uid") or call.acting_user
     matches = [call.store.messages[number] for number in call.store.matching(name, condition)]
@@ -144,7 +144,7 @@ def _count_reply(call: ServiceCall, name: str, condition: Condition, size: int) 
     ]
     size = max(size, len(rows))
     pages = {"pagination": pagination(len(rows), len(rows), size)}
-    return encode({"data": rows, "meta": pages if "uid" in call.path else current(rows, size)})
+    return encode({"data": rows, "meta": pages if "uid" in call.path else current_meta(rows, size)})
 
 
 def _takes_part(call: ServiceCall, uid: str) -> Test:
@@ -186,7 +186,8 @@ def _list(
     reader, query = call.acting_user, call.query
     size = int(next((query[name] for name in sizes if name in query), default_size))
     condition = _condition_of(call, *([_takes_part(call, reader)] if reader and name == ALL else ()))
-    return (_count_reply if query.get("count") else _page_reply)(call, name, condition, size)
+    encode_list = _encode_counts if query.get("count") else _encode_page
+    return encode_list(call, name, condition, size)
 
 
 def get_message(call: ServiceCall) -> bytes:
@@ -200,8 +201,8 @@ def _threads(call: ServiceCall, test: Test) -> Iterator[tuple[int, int, Sequence
     """Give the time of the newest reply, the root and the replies of each thread whose root passes a test."""
     reader, is_own, messages = call.acting_user, call.query.get("participatedByMe"), call.store.messages
     for name, ids in call.store.lists.items():
-        root = messages.get(number_of(name[2:]) or 0)
-        if root is None or not ids or name != thread_list(root.number) or not test(root):
+        root = messages.get(number_of(name.removeprefix(thread_list(""))) or 0)
+        if root is None or not ids or not test(root):
             continue
         if not is_own or reader in [messages[number].sender for number in (root.number, *ids)]:
             yield messages[ids[-1]].sent_at or 0, root.number, ids
@@ -214,21 +215,19 @@ def list_threads(call: ServiceCall) -> bytes:
     test: Test = _takes_part(call, uid or reader or "") if uid or reader else lambda _: True
     if "guid" in call.path or (uid and reader):
         name = conversation_id(uid, reader or "") if uid else f"group_{path_group(call)}"
-        test = partial(_is_of, name)
+        test = partial(_passes, _FILTERS["conversationId"], name)
     size, updated_at, affix = query.get("limit", 100), query.get("updatedAt"), query.get("affix", "prepend")
     threads = sorted(_threads(call, test), reverse=affix == "prepend")
-    page, _ = beyond(((each[0], each) for each in threads), updated_at, size, ascending=affix == "append")
+    page, _ = page_beyond(
+        ((each[0], each) for each in threads), updated_at, size, ascending=affix == "append"
+    )
     records = [
         encode(store.record(root) | {"replyCount": len(ids), "lastReply": store.record(ids[-1])})
         for _, root, ids in page
     ]
     position = {"updatedAt": page[-1][0]} if page else selected(query, ("updatedAt",))
-    meta = current(page, size) | {"next": {"affix": affix} | position}
-    return list_reply(with_personal(store, [root for _, root, _ in page], records, reader), {"meta": meta})
-
-
-def _is_of(conversation: str, root: Stored) -> bool:
-    return bool(root.conversation_id == conversation)
+    meta = current_meta(page, size) | {"next": {"affix": affix} | position}
+    return list_reply(personal_records(store, [root for _, root, _ in page], records, reader), {"meta": meta})
 
 
 HANDLERS: Final[dict[str, Handler]] = {

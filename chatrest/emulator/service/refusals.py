@@ -1,7 +1,6 @@
 """The errors of the emulated service: status, code and body, by one table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -44,7 +43,6 @@ def bad_request(details: Mapping[str, Sequence[str]]) -> ServiceRefusal:
 
 ERRORS: Final[Mapping[str, tuple[int, str]]] = {
     "AUTH_ERR_APIKEY_NOT_FOUND": (401, "The {} is wrong."),
-    "AUTH_ERR_AUTH_TOKEN_NOT_FOUND": (401, "The auth token is wrong."),
     "AUTH_ERR_EMPTY_APIKEY": (401, "The header apikey is missing."),
     "AUTH_ERR_EMPTY_AUTH_HEADER": (401, "The headers key and secret are missing."),
     "AUTH_ERR_INVALID_APPID": (401, "The app {} does not exist here."),
@@ -91,18 +89,20 @@ ERRORS: Final[Mapping[str, tuple[int, str]]] = {
 """The status and the text of each code, with `{}` for what is asked for. Most statuses are not documented."""
 
 
-def refused(code: str, *values: object) -> ServiceRefusal:
+def refusal(code: str, *values: object) -> ServiceRefusal:
     status, text = ERRORS[code]
     return ServiceRefusal(status, code, text.format(*values))
 
 
-def outcomes(keys: Iterable[str], act: Callable[[str], Any], member: str = "message") -> dict[str, Any]:
-    """Do `act` for each of the keys, once; return what it gave, under the name of a member, or the error."""
-    return {key: _outcome(partial(act, key), member) for key in dict.fromkeys(keys)}
-
-
-def _outcome(act: Callable[[], Any], member: str) -> dict[str, Any]:
-    try:
-        return {"success": True, member: act()}
-    except ServiceRefusal as refusal:
-        return {"success": False, "error": refusal.error}
+def act_on_each(
+    keys: Iterable[str], act: Callable[[str], Any], member: str = "message"
+) -> dict[str, dict[str, Any]]:
+    """Do `act` for each of the keys, once; return the outcomes, with the result as a member, or the error."""
+    outcomes = {}
+    for key in keys:
+        if key not in outcomes:
+            try:
+                outcomes[key] = {"success": True, member: act(key)}
+            except ServiceRefusal as error:
+                outcomes[key] = {"success": False, "error": error.error}
+    return outcomes

@@ -49,7 +49,7 @@ class ListForm(NamedTuple):
     """Where the time of the page's last record is, as `cursor`: beside `meta`, or in it."""
 
 
-LISTS: Final[Mapping[str, ListForm]] = {
+LIST_FORMS: Final[Mapping[str, ListForm]] = {
     "banned_users.list": ListForm(time="reply"),
     "blocked_users.list": ListForm(time="meta"),
     "conversations.list_pinned": ListForm("whole"),
@@ -68,8 +68,8 @@ LISTS: Final[Mapping[str, ListForm]] = {
 
 def form_of(endpoint: Endpoint[Any], id: str) -> ListForm:
     paging = endpoint.list_paging
-    if endpoint.name in LISTS:
-        return LISTS[endpoint.name]
+    if endpoint.name in LIST_FORMS:
+        return LIST_FORMS[endpoint.name]
     if paging.own_member:
         return ListForm("position", paging.own_member, size=10)
     if paging.shows_end:
@@ -77,14 +77,14 @@ def form_of(endpoint: Endpoint[Any], id: str) -> ListForm:
     return ListForm("limit" if paging.size == "limit" and not paging.numbered else "number")
 
 
-class Records(NamedTuple):
+class LazyRecords(NamedTuple):
     """The documents of a list in another form, which is made for the one page that is shown."""
 
     items: Sequence[Any]
-    shown: Callable[[Any], Document]
+    make_record: Callable[[Any], Document]
 
 
-def paged(query: Mapping[str, Any], documents: Any, form: ListForm) -> bytes:
+def encode_page(query: Mapping[str, Any], documents: Any, form: ListForm) -> bytes:
     if form.kind == "whole":
         return encode({"data": documents})
     if form.kind == "number":
@@ -92,14 +92,14 @@ def paged(query: Mapping[str, Any], documents: Any, form: ListForm) -> bytes:
     # The filter of rules has the size as a text, too.
     size = int(query.get("limit") or query.get("perPage", form.size))
     if form.kind == "limit":
-        return encode({"data": documents[:size], "meta": current(documents[:size], size)})
+        return encode({"data": documents[:size], "meta": current_meta(documents[:size], size)})
     return _by_position(form, query, documents, size)
 
 
 def _by_number(form: ListForm, query: Mapping[str, Any], documents: Any) -> bytes:
     number, size = query.get("page", 1), query.get("perPage", form.size)
-    items, shown = documents if isinstance(documents, Records) else (documents, dict)
-    page = [shown(each) for each in items[(number - 1) * size : number * size]]
+    items, make_record = documents if isinstance(documents, LazyRecords) else (documents, dict)
+    page = [make_record(each) for each in items[(number - 1) * size : number * size]]
     meta: Document = {"pagination": pagination(len(items), len(page), size, number)}
     reply = {"data": page, "meta": meta}
     if page and form.time:
@@ -117,8 +117,8 @@ def _by_position(form: ListForm, query: Mapping[str, Any], documents: list[Docum
     name, position = "cursor" if shows_end else form.by, query.get(form.parameter or form.by)
     rows = ((_rank(each.get(form.by, "")), each) for each in documents)
     start = None if position is None else _rank(position)
-    page, has_more = beyond(rows, start, size, ascending=(affix == "append") is not shows_end)
-    meta = current(page, size)
+    page, has_more = page_beyond(rows, start, size, ascending=(affix == "append") is not shows_end)
+    meta = current_meta(page, size)
     if page and not (shows_end and position is None):
         opposite = "prepend" if affix == "append" else "append"
         meta["previous"] = {"affix": opposite, name: "" if position is None else page[0].get(form.by)}
@@ -129,7 +129,7 @@ def _by_position(form: ListForm, query: Mapping[str, Any], documents: list[Docum
     return encode({"data": page, "meta": meta})
 
 
-def beyond(
+def page_beyond(
     items: Iterable[tuple[Any, _Item]], rank: Any, size: int, *, ascending: bool
 ) -> tuple[list[_Item], bool]:
     """Return the first `size` of items (rank, item) beyond a rank, with those of the last one's rank; and
@@ -149,5 +149,5 @@ def _rank(value: object) -> tuple[int, str]:
     return (2**63, str(value)) if number is None else (number, "")
 
 
-def current(page: Sequence[Any], size: int) -> Document:
+def current_meta(page: Sequence[Any], size: int) -> Document:
     return {"current": {"limit": size, "count": len(page)}}

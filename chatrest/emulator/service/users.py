@@ -8,10 +8,10 @@ from typing import Any, Final
 from ..store.directory import Directory, Relation, untagged
 from ..store.documents import Document, apply_changes, selected
 from ..store.message_index import conversation_id
-from .arguments import Filters, bounds, filtered, has_tag, is_named
+from .arguments import Filters, has_tag, has_text, matching_records, range_filters
 from .context import Context, Handler, ServiceCall
-from .refusals import ServiceRefusal, bad_request, outcomes, refused
-from .replies import Records, ack, changed_at, list_reply, pagination
+from .refusals import ServiceRefusal, act_on_each, bad_request, refusal
+from .replies import LazyRecords, ack, changed_at, list_reply, pagination
 
 _FILTERS: Final[Filters] = {
     "onlyDeactivated": lambda user, _: "deactivatedAt" in user,
@@ -19,8 +19,8 @@ _FILTERS: Final[Filters] = {
     "role": lambda user, role: user.get("role", "default") == role,
     "roles": lambda user, roles: user.get("role", "default") in roles,
     "tags": has_tag,
-    **bounds("createdAt", lambda user: user.get("createdAt")),
-    **bounds("updatedAt", changed_at),
+    **range_filters("createdAt", lambda user: user.get("createdAt")),
+    **range_filters("updatedAt", changed_at),
 }
 
 
@@ -34,7 +34,7 @@ def user_record(context: Context, uid: str) -> Document:
 def no_such_user(uid: str, directory: Directory) -> ServiceRefusal:
     """Return the 404 of a user who does not exist; its text says which there are, to correct a spelling."""
     uids = directory.uids()
-    return refused("ERR_UID_NOT_FOUND", uid, f"{uids[0]} to {uids[-1]}" if uids else "none")
+    return refusal("ERR_UID_NOT_FOUND", uid, f"{uids[0]} to {uids[-1]}" if uids else "none")
 
 
 def path_user(call: ServiceCall) -> str:
@@ -50,16 +50,16 @@ def list_users(call: ServiceCall) -> Any:
     leaves the records out: `meta.pagination.total` is the count (the documents name no shape).
     """
     query, people = call.query, call.store.people
-    key, names = query.get("searchKey", ""), query.get("searchIn", ("uid", "name"))
+    text, names = query.get("searchKey", ""), query.get("searchIn", ("uid", "name"))
     shows_all = query.get("onlyDeactivated") or query.get("withDeactivated")
     users = [
         user
-        for user in filtered(people.users.values(), query, _FILTERS)
-        if (shows_all or "deactivatedAt" not in user) and (not key or is_named(user, key, names))
+        for user in matching_records(people.users.values(), query, _FILTERS)
+        if (shows_all or "deactivatedAt" not in user) and has_text(user, text, names)
     ]
     if query.get("count"):
         return list_reply((), {"meta": {"pagination": pagination(len(users), 0, query.get("perPage", 100))}})
-    return Records(users, dict if query.get("withTags") else untagged)
+    return LazyRecords(users, dict if query.get("withTags") else untagged)
 
 
 def create_user(call: ServiceCall) -> Document:
@@ -83,17 +83,18 @@ def get_user(call: ServiceCall) -> Document:
     record = user_record(call, uid)
     if reader and reader != uid:
         record["conversationId"] = conversation_id(reader, uid)
-        if uid in (mine := relations.of("blocked", reader)):
-            record |= {"blockedByMe": True, "blockedByMeAt": mine[uid]}
-        if reader in (blocks := relations.of("blocked", uid)):
-            record |= {"hasBlockedMe": True, "blockedAt": blocks[reader]}
+        blocked_by_reader, blocked_by_user = relations.of("blocked", reader), relations.of("blocked", uid)
+        if uid in blocked_by_reader:
+            record |= {"blockedByMe": True, "blockedByMeAt": blocked_by_reader[uid]}
+        if reader in blocked_by_user:
+            record |= {"hasBlockedMe": True, "blockedAt": blocked_by_user[reader]}
     return record
 
 
 def update_user(call: ServiceCall) -> Document:
     uid = path_user(call)
     updated = apply_changes(tagged_user(call, uid), call.body)
-    call.store.people.update_user(updated | {"updatedAt": call.now})
+    call.store.people.users[uid] = updated | {"updatedAt": call.now}
     return tagged_user(call, uid)
 
 
@@ -102,36 +103,34 @@ def delete_user(call: ServiceCall) -> Document:
     uid, store = call.path["uid"], call.store
     if not call.body.get("permanent"):
         user_record(call, uid)
-        _switch(call, uid, deactivatedAt=call.now)
+        deactivate(call, uid)
         return ack(f"The user with UID {uid} has been deleted.")
     if uid not in store.people.users:
         raise no_such_user(uid, store.people)
     for guid in store.members.guids(uid):
         store.members.remove(guid, uid)
-    store.relations.forget_user(uid)
+    store.relations.remove_user(uid)
     store.auth_tokens.of(uid).clear()
     store.people.remove_user(uid)
     return ack(f"The user with UID {uid} has been deleted permanently.")
 
 
-def _switch(context: Context, uid: str, **deactivated: int) -> None:
-    record = tagged_user(context, uid)
-    record.pop("deactivatedAt", None)
-    context.store.people.update_user(record | deactivated)
+def deactivate(context: Context, uid: str) -> None:
+    context.store.people.users[uid]["deactivatedAt"] = context.now
 
 
 def deactivate_users(call: ServiceCall) -> Document:
     people = call.store.people
     uids = [uid for uid in dict.fromkeys(call.body["uidsToDeactivate"]) if people.user(uid) is not None]
     for uid in uids:
-        _switch(call, uid, deactivatedAt=call.now)
+        deactivate(call, uid)
     return {"deactivatedUids": uids}
 
 
 def reactivate_users(call: ServiceCall) -> Document:
     uids = [uid for uid in dict.fromkeys(call.body["uidsToActivate"]) if uid in call.store.people.users]
     for uid in uids:
-        _switch(call, uid)
+        call.store.people.users[uid].pop("deactivatedAt", None)
     return {"nonDeactivatedUids": uids}
 
 
@@ -140,9 +139,9 @@ def related_users(call: ServiceCall, kind: Relation, owner: str) -> list[Documen
 
     `searchKey` begins uid or name, without regard to case.
     """
-    key, people = call.query.get("searchKey", ""), call.store.people
+    text, people = call.query.get("searchKey", ""), call.store.people
     users = [people.user(uid) for uid in call.store.relations.of(kind, owner)]
-    return [user for user in users if user and is_named(user, key, ("uid", "name"))]
+    return [user for user in users if user and has_text(user, text, ("uid", "name"))]
 
 
 def add_friends(call: ServiceCall) -> Document:
@@ -150,15 +149,15 @@ def add_friends(call: ServiceCall) -> Document:
 
     def befriend(friend: str) -> str:
         if friend == uid:
-            raise refused("ERR_CANNOT_FORM_SELF_RELATION", uid)
+            raise refusal("ERR_CANNOT_FORM_SELF_RELATION", uid)
         user_record(call, friend)
         if friend in relations.of("friend", uid):
-            raise refused("ERR_ALREADY_FRIEND", friend, uid)
+            raise refusal("ERR_ALREADY_FRIEND", friend, uid)
         relations.add("friend", uid, friend, call.now)
         relations.add("friend", friend, uid, call.now)
         return f"The user with UID {friend} is a friend of {uid} now."
 
-    return {"accepted": outcomes(call.body["accepted"], befriend)}
+    return {"accepted": act_on_each(call.body["accepted"], befriend)}
 
 
 def remove_friends(call: ServiceCall) -> Document:
@@ -166,7 +165,7 @@ def remove_friends(call: ServiceCall) -> Document:
     uid, friends, relations = path_user(call), call.body["friends"], call.store.relations
     for friend in friends:
         if friend not in relations.of("friend", uid):
-            raise refused("ERR_NOT_A_FRIEND", friend, uid)
+            raise refusal("ERR_NOT_A_FRIEND", friend, uid)
     for friend in friends:
         relations.of("friend", uid).pop(friend, None)
         relations.of("friend", friend).pop(uid, None)
@@ -183,20 +182,20 @@ def list_blocked(call: ServiceCall) -> list[Document]:
 
 def change_blocks(call: ServiceCall) -> Document:
     uid, relations = path_user(call), call.store.relations
-    is_wanted = call.endpoint.name == "blocked_users.block"
+    is_block = call.endpoint.name == "blocked_users.block"
 
-    def change(other: str) -> str:
-        if is_wanted and other == uid:
-            raise refused("ERR_CANNOT_BLOCK_SELF", uid)
+    def change_block(other: str) -> str:
+        if is_block and other == uid:
+            raise refusal("ERR_CANNOT_BLOCK_SELF", uid)
         user_record(call, other)
-        if is_wanted:
+        if is_block:
             relations.add("blocked", uid, other, call.now)
         else:
             relations.of("blocked", uid).pop(other, None)
-        verb = "blocked" if is_wanted else "unblocked"
+        verb = "blocked" if is_block else "unblocked"
         return f"The user with UID {uid} has {verb} the user with UID {other}."
 
-    return outcomes(call.body["blockedUids"], change)
+    return act_on_each(call.body["blockedUids"], change_block)
 
 
 HANDLERS: Final[dict[str, Handler]] = {

@@ -1,24 +1,21 @@
 """The data of the emulated service, in dictionaries; no socket, no clock."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self, final
+from typing import Any, final
 
 from msgspec.json import encode
 
 from .directory import Directory, Memberships, Relations
 from .documents import Documents, LoginTokens, selected
-from .message_index import MessageLists, conversation_id
+from .message_index import MessageIndex, conversation_id
 from .views import ConversationViews, MessageMarks
 
 
 @final
-class Store(MessageLists):
-    """Users, groups, members and messages of one emulated app; `MessageLists` has the lists of messages, and
+class Store(MessageIndex):
+    """Users, groups, members and messages of one emulated app; `MessageIndex` has the lists of messages, and
     their changes. Not for several threads.
     """
-
-    last_id: int
-    last_sent_at: int
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,15 +28,9 @@ class Store(MessageLists):
         self.auth_tokens: LoginTokens = LoginTokens(self.documents)
         self.members: Memberships = Memberships(self.people.groups, self.relations)
         self.marks: MessageMarks = MessageMarks()
-        """Pins, saves, subscriptions, interactions and reactions."""
+        """Saves, subscriptions and reactions."""
         self.views: ConversationViews = ConversationViews(self, self.members)
         """The conversations, as each of their users sees them."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Do nothing: the data goes with the store."""
 
     def add_user(self, uid: str, name: str | None = None, **fields: Any) -> None:
         """Add a user; any text is a uid here. `fields` are the record's other members, wire names."""
@@ -71,8 +62,8 @@ class Store(MessageLists):
         names (`tags`, `parentId`), and go before: `sentAt=5` is a message older than those before it.
         """
         entity = self.people.entity
-        ends = {"sender": entity("user", sender), "receiver": entity(receiver_type, receiver)}
-        content = ({} if text is None else {"text": text}) | {"entities": ends} | dict(data or {})
+        parties = {"sender": entity("user", sender), "receiver": entity(receiver_type, receiver)}
+        content = ({} if text is None else {"text": text}) | {"entities": parties} | dict(data or {})
         at = max(self.last_sent_at, sent_at or 0)
         record = {
             "id": str(self.last_id + 1),
@@ -99,20 +90,20 @@ class Store(MessageLists):
         perhaps the conversation: an action on a message is in the lists of that message.
         """
         sender, kind, receiver = (str(message.get(name)) for name in ("sender", "receiverType", "receiver"))
-        ends = {"by": self.people.entity("user", by), "on": on, "for": self.people.entity(kind, receiver)}
-        more = selected(message, ("conversationId",)) | {"category": "action", "type": "message"}
-        data = {"action": action, "entities": ends}
-        return self.add_message(sender, receiver, receiver_type=kind, data=data, sent_at=sent_at, **more)
+        entities = {"by": self.people.entity("user", by), "on": on, "for": self.people.entity(kind, receiver)}
+        fields = selected(message, ("conversationId",)) | {"category": "action", "type": "message"}
+        data = {"action": action, "entities": entities}
+        return self.add_message(sender, receiver, receiver_type=kind, data=data, sent_at=sent_at, **fields)
 
     def remove(self, ids: Iterable[int]) -> None:
         """Remove messages for good, with all that was attached to them; unknown ids are passed over."""
-        removed = set(ids)
-        super().remove(removed)
-        self.marks.forget(removed)
+        removed_ids = set(ids)
+        super().remove(removed_ids)
+        self.marks.remove_all(removed_ids)
 
     def lose_messages(self) -> None:
         """Lose all messages and what was attached to them: the next one has the id 1 again."""
         self.remove([*self.messages])
         self.last_id = self.last_sent_at = 0
         self.documents.of("data_import.muids").clear()
-        self.views.forget()
+        self.views.clear()

@@ -17,7 +17,6 @@ class Directory:
         self.users: dict[str, Document] = {}
         """All records by uid, with tags; those of users that are switched off have `deactivatedAt`."""
         self.groups: dict[str, Document] = {}
-        self.passwords: dict[str, str] = {}
 
     def add_users(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Store user records, each with `uid` and `name`; `RequestInvalidError` for a uid that exists."""
@@ -26,27 +25,17 @@ class Directory:
                 raise RequestInvalidError(f"uid = {record['uid']!r}: this user exists already")
             self.users[record["uid"]] = dict(record)
 
-    def add_group(self, record: Mapping[str, Any], password: str | None = None) -> None:
+    def add_group(self, record: Mapping[str, Any]) -> None:
         """Store a group record, with `guid`; `RequestInvalidError` for a guid that exists."""
         if record["guid"] in self.groups:
             raise RequestInvalidError(f"guid = {record['guid']!r}: this group exists already")
         counted = {"membersCount": 0, "conversationId": f"group_{record['guid']}"}
-        self.replace_group({**counted, **record}, password)
-
-    def replace_group(self, record: Mapping[str, Any], password: str | None) -> None:
-        self.groups[record["guid"]] = dict(record)
-        if password:
-            self.passwords[record["guid"]] = password
-        else:
-            self.passwords.pop(record["guid"], None)
+        self.groups[record["guid"]] = {**counted, **record}
 
     def user(self, uid: str) -> Document | None:
         """Return a user's record without tags; None if there is none, or where the user is switched off."""
         record = self.users.get(uid)
         return None if record is None or "deactivatedAt" in record else untagged(record)
-
-    def update_user(self, record: Mapping[str, Any]) -> None:
-        self.users[record["uid"]] = dict(record)
 
     def remove_user(self, uid: str) -> None:
         self.users.pop(uid, None)
@@ -72,7 +61,7 @@ class Membership(NamedTuple):
     joined_at: int
 
     @property
-    def shown(self) -> Document:
+    def fields(self) -> Document:
         return {"scope": self.scope, "joinedAt": self.joined_at}
 
 
@@ -121,7 +110,7 @@ class Relations:
         """Put `uid` into a relation to `owner` at a time; one that exists stays as it is."""
         self.of(kind, owner).setdefault(uid, at)
 
-    def forget_user(self, uid: str) -> None:
+    def remove_user(self, uid: str) -> None:
         for (kind, owner), uids in self._relations.items():
             uids.pop(uid, None)
             if owner == uid and kind != "banned":

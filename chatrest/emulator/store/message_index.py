@@ -8,7 +8,7 @@
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import UNSET, DecodeError, Struct, convert
@@ -46,9 +46,6 @@ def number_of(id: Any) -> int | None:
     """Return the number that an id is; None for what is no number, or one of more than 18 digits."""
     text = str(id)
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
-# ── one message ──
 
 
 class _Data(Struct, frozen=True, gc=False):
@@ -93,8 +90,8 @@ class StoredMessage(Struct, gc=False, rename="camel"):
 
     @property
     def attachment_kinds(self) -> list[str]:
-        every = self.data.attachments if isinstance(self.data.attachments, list) else ()
-        types = [str(item.get("mimeType")).partition("/")[0] for item in every if isinstance(item, dict)]
+        items = self.data.attachments if isinstance(self.data.attachments, list) else ()
+        types = [str(item.get("mimeType")).partition("/")[0] for item in items if isinstance(item, dict)]
         return [kind if kind in ("image", "video", "audio") else "file" for kind in types]
 
     @property
@@ -103,7 +100,7 @@ class StoredMessage(Struct, gc=False, rename="camel"):
         is_unchanged = self.updated_at == self.sent_at and self.edited_at is None
         return None if is_unchanged else self.updated_at
 
-    def shown(self, *, with_tags: bool) -> bytes:
+    def served(self, *, with_tags: bool) -> bytes:
         if not with_tags or self.tags is None:
             return self.record
         return b'%b,"tags":%b}' % (self.record[:-1], encode(self.tags))
@@ -153,7 +150,6 @@ def _decode_surrogates(raw: bytes) -> Any:
 
 # ── lists ──
 
-
 Test: TypeAlias = Callable[[StoredMessage], Any]
 
 
@@ -175,7 +171,7 @@ NO_CONDITION: Final = Condition()
 _CACHED: Final = 256
 
 
-class MessageLists:
+class MessageIndex:
     """The messages of one store, to be read and changed."""
 
     def __init__(self) -> None:
@@ -186,9 +182,6 @@ class MessageLists:
         self.last_sent_at: int = 0
 
     # reading
-
-    def size(self, name: str) -> int:
-        return len(self.lists.get(name, ()))
 
     def span(
         self, name: str, id: int | None, size: int, condition: Condition = NO_CONDITION, *, ascending: bool
@@ -203,26 +196,28 @@ class MessageLists:
 
     def matching(self, name: str, condition: Condition = NO_CONDITION) -> Sequence[int]:
         """Return the ids, ascending, of all messages of a list that match; not to be changed."""
-        every, (tests, key) = self.lists.get(name, []), condition
+        all_ids, (tests, key) = self.lists.get(name, []), condition
         if not tests:
-            return every
+            return all_ids
         ids, tested = self._matches.pop((name, key), ([], 0)) if key is not None else ([], 0)
-        for number in every[tested:]:
+        for number in all_ids[tested:]:
             message = self.messages[number]
             if all(test(message) for test in tests):
                 ids.append(number)
         if key is not None:
-            self._matches[name, key] = ids, len(every)
+            self._matches[name, key] = ids, len(all_ids)
             if len(self._matches) > _CACHED:
                 del self._matches[next(iter(self._matches))]
         return ids
 
     def records(self, ids: Iterable[int], *, with_tags: bool = False) -> list[bytes]:
         """Return the records of these ids, as they are served; their `tags` only `with_tags`."""
-        return [self.messages[number].shown(with_tags=with_tags) for number in ids if number in self.messages]
+        return [
+            self.messages[number].served(with_tags=with_tags) for number in ids if number in self.messages
+        ]
 
     def message(self, id: int) -> bytes | None:
-        return self.messages[id].shown(with_tags=True) if id in self.messages else None
+        return self.messages[id].served(with_tags=True) if id in self.messages else None
 
     def record(self, id: int) -> dict[str, Any]:
         """Return a message as an object; empty for an id not known."""
@@ -237,11 +232,11 @@ class MessageLists:
         thread: int | str | None = None,
     ) -> list[int]:
         """Return the ids, ascending, of a conversation, group, participant or thread, or of all messages."""
-        every = (
+        choices = (
             (conversation_list, conversation), (group_list, group), (participant_list, participant),
             (thread_list, thread),
         )  # fmt: skip
-        names = [name_of(str(value)) for name_of, value in every if value is not None]
+        names = [list_name(str(value)) for list_name, value in choices if value is not None]
         if len(names) > 1:
             raise RequestInvalidError("ids: expected one of conversation, group, participant, thread")
         return list(self.matching(names[0] if names else ALL))
@@ -257,8 +252,9 @@ class MessageLists:
         """
         messages = [read_message(record) for record in records]
         for message in messages:
-            own = number_of(message.id) or 0
-            number = message.number = self.last_id = own if own > self.last_id else self.last_id + 1
+            own_number = number_of(message.id) or 0
+            number = message.number = own_number if own_number > self.last_id else self.last_id + 1
+            self.last_id = number
             if isinstance(message.sent_at, int):
                 self.last_sent_at = max(self.last_sent_at, message.sent_at)
             self.messages[number] = message
@@ -273,21 +269,20 @@ class MessageLists:
         self._matches.clear()
 
     def remove(self, ids: Iterable[int]) -> None:
-        removed = set(ids)
-        self.hide(removed)
-        for number in removed & self.messages.keys():
+        removed_ids = set(ids)
+        self.hide(removed_ids)
+        for number in removed_ids & self.messages.keys():
             del self.messages[number]
 
     def hide(self, ids: Iterable[int], *names: str) -> None:
         """Take messages out of the lists of these names, such as `u:ann`; out of all where none is given."""
-        hidden = set(ids)
+        hidden_ids = set(ids)
         for name in names or self.lists:
-            self.lists[name] = [each for each in self.lists.get(name, ()) if each not in hidden]
+            self.lists[name] = [each for each in self.lists.get(name, ()) if each not in hidden_ids]
         self._matches.clear()
 
-    def show(self, ids: Iterable[int], *names: str) -> None:
+    def show(self, ids: Collection[int], *names: str) -> None:
         """Put messages into the lists of these names, also if they were hidden."""
-        shown = set(ids)
         for name in names:
-            self.lists[name] = sorted(shown.union(self.lists.get(name, ())))
+            self.lists[name] = sorted({*ids, *self.lists.get(name, ())})
         self._matches.clear()

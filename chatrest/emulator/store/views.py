@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 
 from .directory import Memberships
 from .documents import Document
-from .message_index import MessageLists, StoredMessage, conversation_id, conversation_list
+from .message_index import MessageIndex, StoredMessage, conversation_id, conversation_list
 
 
 class Mark(NamedTuple):
@@ -36,25 +36,27 @@ class MessageMarks:
 
     def add(self, kind: str, message: int, owner: str, at: int = 0, value: str = "") -> bool:
         """Store a mark; False if it is there already, and then it keeps its time."""
-        is_new = not self._find(kind, message, owner, value)
-        self.insert([Mark(0, kind, message, owner, value, at)] * is_new)
+        is_new = not self._matching(kind, message, owner, value)
+        if is_new:
+            self.insert([Mark(0, kind, message, owner, value, at)])
         return is_new
 
     def insert(self, marks: Iterable[Mark]) -> None:
+        """Store marks, each under the next id."""
         for mark in marks:
             self._marks.setdefault(mark.message, []).append(mark._replace(id=next(self._ids)))
 
     def remove(self, kind: str, message: int, owner: str, value: str = "") -> bool:
         """Remove a mark; False if there is none."""
-        matches = self._find(kind, message, owner, value)
+        matches = self._matching(kind, message, owner, value)
         for mark in matches:
             self._marks[message].remove(mark)
         return bool(matches)
 
-    def _find(self, kind: str, message: int, owner: str, value: str) -> list[Mark]:
+    def _matching(self, kind: str, message: int, owner: str, value: str) -> list[Mark]:
         return [mark for mark in self.on(message) if mark[1:5] == (kind, message, owner, value)]
 
-    def forget(self, messages: Iterable[int]) -> None:
+    def remove_all(self, messages: Iterable[int]) -> None:
         for message in messages:
             self._marks.pop(message, None)
 
@@ -73,14 +75,13 @@ class ConversationView(Struct):
     delivered_id: int = 0
     reset_id: int = 0
     """The last message that the user has removed from the own view; 0 for none."""
-    is_kept: bool = False
-    """True for one that a reset has left in the list."""
+    is_listed_after_reset: bool = False
     tags: tuple[str, ...] = ()
     pinned_at: int | None = None
 
 
 class ConversationViews:
-    def __init__(self, messages: MessageLists, members: Memberships) -> None:
+    def __init__(self, messages: MessageIndex, members: Memberships) -> None:
         self._messages, self._members = messages, members
         self._views: dict[tuple[str, str], ConversationView] = {}
         self.app_pins: dict[tuple[str, str], Document] = {}
@@ -88,11 +89,12 @@ class ConversationViews:
 
     def all(self, uid: str | None, conversation: str | None = None) -> list[ConversationView]:
         """Return the views of a user, or of all users; of one conversation, or of all."""
-        lists = self._messages.lists
-        names = [name[2:] for name in lists if name[:2] == "c:"] if conversation is None else [conversation]
-        return [view for name in names for view in self._of(name) if uid in (None, view.uid)]
+        prefix, names = conversation_list(""), [conversation or ""]
+        if conversation is None:
+            names = [name.removeprefix(prefix) for name in self._messages.lists if name.startswith(prefix)]
+        return [view for name in names for view in self._views_of(name) if uid in (None, view.uid)]
 
-    def _of(self, name: str) -> Iterator[ConversationView]:
+    def _views_of(self, name: str) -> Iterator[ConversationView]:
         ids = self._messages.lists.get(conversation_list(name))
         first = self._messages.messages[ids[0]] if ids and name else StoredMessage()
         parties = {}
@@ -114,7 +116,7 @@ class ConversationViews:
         views = (view for (owner, _), view in self._views.items() if owner == uid)
         return {view.conversation: getattr(view, kind) for view in views if getattr(view, kind)}
 
-    def last(self, view: ConversationView) -> StoredMessage | None:
+    def last_message(self, view: ConversationView) -> StoredMessage | None:
         """Return the last message that a user sees; None if there is none."""
         for number in reversed(self._messages.matching(conversation_list(view.conversation))):
             message = self._messages.messages[number]
@@ -124,26 +126,26 @@ class ConversationViews:
                 return message
         return None
 
-    def moved_at(self, view: ConversationView) -> int:
+    def last_activity_at(self, view: ConversationView) -> int:
         """Return the time of the last message, else that of the first one."""
-        last = self.last(view)
-        return view.created_at if last is None else last.sent_at or 0
+        last = self.last_message(view)
+        return last.sent_at if last is not None and isinstance(last.sent_at, int) else view.created_at
 
     def is_removed(self, view: ConversationView) -> bool:
-        """Return True for a conversation that its user has reset and not kept, without a message since."""
-        return bool(view.reset_id) and not view.is_kept and self.last(view) is None
+        """Return True for a conversation that a reset has taken from the list, without a message since."""
+        return bool(view.reset_id) and not view.is_listed_after_reset and self.last_message(view) is None
 
     def unread_count(self, view: ConversationView) -> int:
         """Return how many messages of others a user has not read; actions and deleted ones do not count."""
         return sum(
             each.read_at is UNSET and each.deleted_at is UNSET and each.category != "action"
-            for each in self.of_others(view, max(view.read_id, view.reset_id))
+            for each in self.messages_of_others(view, max(view.read_id, view.reset_id))
         )
 
-    def of_others(self, view: ConversationView, id: int = 0) -> list[StoredMessage]:
+    def messages_of_others(self, view: ConversationView, id: int = 0) -> list[StoredMessage]:
         ids = self._messages.matching(conversation_list(view.conversation))
         messages = (self._messages.messages[number] for number in ids[bisect_right(ids, id) :])
         return [each for each in messages if each.sender != view.uid]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._views.clear()

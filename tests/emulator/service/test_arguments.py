@@ -8,7 +8,7 @@ import pytest
 from chatrest._resources import OPERATIONS
 from chatrest.emulator.service.arguments import read_body, read_query
 from chatrest.emulator.service.refusals import ServiceRefusal
-from chatrest.emulator.service.replies import ListForm, paged
+from chatrest.emulator.service.replies import ListForm, encode_page
 from tests.cases import loop_over
 
 LIST = OPERATIONS["messages.list"]
@@ -35,8 +35,7 @@ def test_values_have_the_types_of_the_filter_and_unknown_ones_stay_texts() -> No
         ("limit=0", "limit"), ("page=0", "page"), ("limit=1001", "limit"), ("id=x", "id"),
         ("unread=maybe", "unread"),
         ("affix=up", "affix"), ("attachmentTypes=image,poem", "attachmentTypes"),
-        ("sentAt[from]=x", "sentAt[from]"), (f"toTimestamp={10**18 + 1}", "toTimestamp"),
-        (f"toTimestamp={'9' * 30}", "toTimestamp"), ("searchKey=null&pinned=2", "pinned"),
+        ("sentAt[from]=x", "sentAt[from]"), (f"id={10**18 + 1}", "id"), ("searchKey=null&pinned=2", "pinned"),
     ],
 )  # fmt: skip
 def test_a_wrong_parameter_is_refused_by_its_name(query: str, name: str) -> None:
@@ -106,7 +105,7 @@ ENTRIES = [{"id": name, "at": at} for name, at in zip("abcdef", (1, 2, 2, 3, 10,
 
 def page(form: ListForm = PAGES, **query: Any) -> tuple[str, Any]:
     sent = {name.rstrip("_"): value for name, value in query.items()}
-    reply = json.loads(paged(sent, ENTRIES[:5] if form is CURSORS else ENTRIES, form))
+    reply = json.loads(encode_page(sent, ENTRIES[:5] if form is CURSORS else ENTRIES, form))
     return "".join(entry["id"] for entry in reply["data"]), reply["meta"]
 
 

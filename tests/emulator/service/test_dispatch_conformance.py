@@ -14,11 +14,10 @@ from chatrest._core.replies.decode import ACK, EachOutcome, ManyRecords
 from chatrest._core.replies.one_record import OneRecord
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._resources import OPERATIONS
-from chatrest.emulator.service.administering import COLLECTIONS
 from chatrest.emulator.store import Store
 from tests.cases import loop_over
 
-from ..conftest import KEYS, Answer, Asker, asker
+from ..conftest import COLLECTIONS, KEYS, Answer, Asker, asker
 
 OWN: Final = [name for name in OPERATIONS if name.partition(".")[0] not in COLLECTIONS]
 """The operations that are not read from the table: of users, groups, messages and conversations."""
@@ -145,17 +144,17 @@ def test_what_is_made_is_listed_read_changed_and_removed(world: Asker, collectio
 @loop_over("name", OPERATIONS)
 def test_keys_and_the_acting_user_are_checked_before_anything_else(name: str) -> None:
     endpoint = OPERATIONS[name]
-    with Store() as store:
-        store.add_user("ann")
-        world = asker(store)
-        key = "key" if endpoint.interface == "management" else "apikey"
-        for value in (None, "wrong"):
-            assert send(world, endpoint, {}, **{key: value}).status == 401
-        if key == "apikey":
-            is_open = name in ("users.create", "auth_tokens.create")
-            assert (send(world, endpoint, {}, apikey=KEYS.auth_only).status == 403) is not is_open
-        if endpoint.acting != "never":
-            assert send(world, endpoint, {}, onbehalfof="nobody").code == "ERR_UID_NOT_FOUND"
-        if endpoint.acting == "required":
-            answer = send(world, endpoint, {}, onbehalfof=None)
-            assert (answer.status, "onBehalfOf" in str(answer.json)) == (400, True)
+    store = Store()
+    store.add_user("ann")
+    world = asker(store)
+    key = "key" if endpoint.interface == "management" else "apikey"
+    for value in (None, "wrong"):
+        assert send(world, endpoint, {}, **{key: value}).status == 401
+    if key == "apikey":
+        is_open = name in ("users.create", "auth_tokens.create")
+        assert (send(world, endpoint, {}, apikey=KEYS.auth_only).status == 403) is not is_open
+    if endpoint.acting != "never":
+        assert send(world, endpoint, {}, onbehalfof="nobody").code == "ERR_UID_NOT_FOUND"
+    if endpoint.acting == "required":
+        answer = send(world, endpoint, {}, onbehalfof=None)
+        assert (answer.status, "onBehalfOf" in str(answer.json)) == (400, True)

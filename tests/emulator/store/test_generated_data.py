@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from chatrest.emulator import Store
-from chatrest.emulator.store.data import fill
+from chatrest.emulator.store.generated_data import fill
 
 Record = dict[str, Any]
 SIZE = 2000
 
 
 def generated(**sizes: int) -> tuple[list[bytes], list[str]]:
-    with Store() as store:
-        fill(store, **({"users": 9, "messages": 300, "groups": 2, "seed": 3} | sizes))
-        return store.records(store.ids(), with_tags=True), store.people.uids()
+    store = Store()
+    fill(store, **({"users": 9, "messages": 300, "groups": 2, "seed": 3} | sizes))
+    return store.records(store.ids(), with_tags=True), store.people.uids()
 
 
 @pytest.fixture(scope="module")
