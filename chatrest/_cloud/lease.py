@@ -123,7 +123,7 @@ class Lease:
                 "expected a store with conditional writes (If-Match and If-None-Match), as S3, GCS, "
                 "Azure, MinIO and R2 have them"
             )
-        self._task = asyncio.create_task(self._keep(), name="chatrest lease")
+        self._task = asyncio.create_task(self._renew_regularly(), name="chatrest lease")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -139,7 +139,7 @@ class Lease:
         """Raise `LeaseLostError` if the lease has passed to another writer, or has run out. Sends nothing."""
         held = self._clock() - self._confirmed
         if self._loss:
-            raise self._lost()
+            raise self._lost_error()
         if held >= self._record.seconds:
             raise LeaseLostError(
                 f"the lease {self._target} has run out, as it could not be renewed for {held:.0f} s"
@@ -153,7 +153,7 @@ class Lease:
         """
         async with self._lock:
             if self._loss:
-                raise self._lost()
+                raise self._lost_error()
             sent = self._clock()
             await self._write_own()
             self._confirmed = sent
@@ -165,7 +165,7 @@ class Lease:
             await self._sleep(current.seconds)
             watched, (current, etag) = etag, await self._read()
             if current is not None and not current.released and etag != watched:
-                raise self._held("it was renewed meanwhile")
+                raise self._held_error("it was renewed meanwhile")
         record = self._record
         if current is not None:
             record = structs.replace(record, generation=current.generation + 1)
@@ -173,7 +173,7 @@ class Lease:
         try:
             await self._write(record)
         except _REFUSALS:
-            raise self._held("it was taken at the same moment") from None
+            raise self._held_error("it was taken at the same moment") from None
         self._confirmed = sent
 
     async def _deviation(self) -> str:
@@ -201,7 +201,7 @@ class Lease:
             return None, None
         return decode_lease(stored.data), stored.info.etag
 
-    async def _keep(self) -> None:
+    async def _renew_regularly(self) -> None:
         interval = self._record.seconds / _RENEWALS
         while not self._loss:
             await self._sleep(interval * (0.8 + 0.2 * self._dice()))
@@ -219,7 +219,7 @@ class Lease:
             if current is None or (current.owner, current.generation) != (record.owner, record.generation):
                 break
             self._record, self._etag = record, etag
-        raise self._lost()
+        raise self._lost_error()
 
     async def _write(self, record: LeaseRecord) -> None:
         """Write a record on the condition that the last one is still there."""
@@ -230,10 +230,10 @@ class Lease:
             etag = await self._store.replace(LEASE, data, self._etag)
         self._record, self._etag = record, etag
 
-    def _held(self, reason: str) -> LeaseHeldError:
+    def _held_error(self, reason: str) -> LeaseHeldError:
         return LeaseHeldError(f"another writer is at work: it holds the lease {self._target}; {reason}")
 
-    def _lost(self) -> LeaseLostError:
+    def _lost_error(self) -> LeaseLostError:
         self._loss = self._loss or "has passed to another writer"
         return LeaseLostError(f"the lease {self._target} {self._loss}")
 

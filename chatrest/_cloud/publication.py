@@ -36,7 +36,7 @@ from .store_errors import ObjectChangedError, ObjectExistsError, ObjectNotFoundE
 Facts = Mapping[str, int | str | bool | None]
 
 MANIFEST: Final = "manifest.json"
-_MADE: Final = re.compile(r"-[0-9]{5,}-(?:[0-9a-f]{8}){1,2}(?=\.[^/]*\Z)")
+_UNIQUE_PART: Final = re.compile(r"-[0-9]{5,}-(?:[0-9a-f]{8}){1,2}(?=\.[^/]*\Z)")
 """What is in the names that are made: of changing files here, of the files of an export by its store."""
 _AT_ONCE: Final = 8
 """Small files, each in memory; a larger one is transferred alone, its parts at the same time."""
@@ -108,7 +108,7 @@ class Publisher:
         self._doubtful: Version | None = None
         """The one that was about to take its place when the store failed."""
         self._fixed: set[str] = set()
-        self.there: Final[dict[str, int]] = {}
+        self.stored_sizes: Final[dict[str, int]] = {}
         """The sizes of objects that are there, as they were listed and have been put since.
 
         It is one object: an export in another thread asks it.
@@ -119,29 +119,29 @@ class Publisher:
 
         Raises `RequestInvalidError` where our objects are there, and no manifest.
         """
-        self.there.clear()
+        self.stored_sizes.clear()
         async for info in self._store.list():
-            self.there[info.name] = info.size
+            self.stored_sizes[info.name] = info.size
         try:
             self._current, self._etag = await _read(self._store)
         except ObjectNotFoundError:
-            check_manifest_is_lost(self._store.address, self.there, self._is_own)
+            check_manifest_is_lost(self._store.address, self.stored_sizes, self._is_own)
             self._etag = await self._store.put_new(MANIFEST, EMPTY.encoded()) or ""
             self._current = EMPTY
         return self._current
 
-    async def find(self, files: Mapping[str, int], lost: Container[str]) -> None:
+    async def check_fixed(self, files: Mapping[str, int], lost: Container[str]) -> None:
         """Learn which of these files that never change are not there with these sizes.
 
         One that is `lost` elsewhere, and that the list did not show, is asked for: nothing counts as missing
         because a list was not whole.
         """
         for name, size in files.items():
-            if name in lost and name not in self.there:
+            if name in lost and name not in self.stored_sizes:
                 with suppress(ObjectNotFoundError):
-                    self.there[name] = (await self._store.head(name)).size
-            if self.there.get(name, size) != size:
-                del self.there[name]
+                    self.stored_sizes[name] = (await self._store.head(name)).size
+            if self.stored_sizes.get(name, size) != size:
+                del self.stored_sizes[name]
         self._fixed = set(files)
 
     async def publish(
@@ -149,7 +149,7 @@ class Publisher:
         changing: Iterable[LocalFile],
         fixed: Sequence[LocalFile] = (),
         *,
-        beside: Sequence[LocalFile] = (),
+        permanent: Sequence[LocalFile] = (),
         complete: bool = True,
         about: Facts | None = None,
         is_partial: bool = False,
@@ -157,13 +157,13 @@ class Publisher:
         """Make files the version that readers see, and return it; unchanged ones are not sent again.
 
         `changing` and `fixed` are all that it has, but those that change and are not given stay if it
-        `is_partial`, as while a run is writing; else all that is ours and no part of it is deleted. `beside`
-        are files that never change, and are never deleted. Raises `LeaseLostError`, `ObjectChangedError`
-        where the manifest is another writer's, and any other `ObjectStoreError`, after which it may be called
-        again.
+        `is_partial`, as while a run is writing; else all that is ours and no part of it is deleted.
+        `permanent` are files that never change, and are never deleted. Raises `LeaseLostError`,
+        `ObjectChangedError` where the manifest is another writer's, and any other `ObjectStoreError`, after
+        which it may be called again.
         """
         await self._lease.confirm()
-        former = await self._settled()
+        former = await self._resolve_doubt()
         entries = {file.name: file for file in former.files} if is_partial else {}
         new = list[LocalFile]()
         for file in changing:
@@ -173,7 +173,7 @@ class Publisher:
                 entry = PublishedFile(file.name, name, file.size, file.sha256)
                 new.append(file._replace(name=name))
             entries[file.name] = entry
-        await self._send([*fixed, *beside])
+        await self._send([*fixed, *permanent])
         await self._send(new)
         files = [entries[name] for name in sorted(entries)]
         version = Version(former.number + 1, files, complete, dict(about or {}))
@@ -183,31 +183,31 @@ class Publisher:
         await self._delete({*self._fixed, *(file.object for file in former.files)} - named)
         self._fixed = {file.name for file in fixed}
         if not is_partial:
-            await self._clean({*named, *(file.name for file in beside)})
+            await self._delete_leftovers({*named, *(file.name for file in permanent)})
         return self._current
 
     def _has(self, entry: PublishedFile, file: LocalFile) -> bool:
-        is_there = self.there.get(entry.object) == entry.size
+        is_there = self.stored_sizes.get(entry.object) == entry.size
         return is_there and (entry.size, entry.sha256) == (file.size, file.sha256)
 
     async def _send(self, files: Iterable[LocalFile]) -> None:
         async def send(file: LocalFile) -> None:
             self._lease.check()
             await self._store.put_file(file.name, file.path, sha256=file.sha256)
-            self.there[file.name] = file.size
+            self.stored_sizes[file.name] = file.size
 
-        missing = [file for file in files if self.there.get(file.name) != file.size]
+        missing = [file for file in files if self.stored_sizes.get(file.name) != file.size]
         for file in missing:
             if file.size > _SMALL:
                 await send(file)
         await for_each([file for file in missing if file.size <= _SMALL], send, _AT_ONCE)
 
-    async def _settled(self) -> Version:
+    async def _resolve_doubt(self) -> Version:
         """Return the version to go on from; after a write of the manifest that failed it may be that one."""
         if self._doubtful is not None:
             stored, etag = await _read(self._store)
             if stored not in (self._current, self._doubtful):
-                raise self._overtaken()
+                raise self._overtaken_error()
             self._current, self._etag, self._doubtful = stored, etag, None
         return self._current
 
@@ -218,10 +218,10 @@ class Publisher:
         try:
             etag = await self._store.replace(MANIFEST, version.encoded(), self._etag)
         except (ObjectExistsError, ObjectChangedError):
-            raise self._overtaken() from None
+            raise self._overtaken_error() from None
         self._current, self._etag, self._doubtful = version, etag or "", None
 
-    def _overtaken(self) -> ObjectChangedError:
+    def _overtaken_error(self) -> ObjectChangedError:
         return ObjectChangedError(
             f"another writer has replaced {self._store.address}/{MANIFEST} meanwhile: what this run has "
             "read stays in its local copy"
@@ -229,25 +229,24 @@ class Publisher:
 
     # ── what is no part of the version ──
 
-    async def _clean(self, named: set[str]) -> None:
+    async def _delete_leftovers(self, named: set[str]) -> None:
         """Delete what is ours and no part of the version, whoever has put it; the run has ended."""
         listed = {info.name async for info in self._store.list()}
         await self._lease.confirm()  # no successor has put anything of that
-        others = listed - named - {MANIFEST, LEASE}
-        await self._delete({name for name in others if self._is_own(name)})
+        await self._delete(filter(self._is_own, listed - named - {MANIFEST, LEASE}))
 
     async def _delete(self, names: Iterable[str]) -> None:
         async def delete(name: str) -> None:
             self._lease.check()
             await self._store.delete(name)
-            self.there.pop(name, None)
+            self.stored_sizes.pop(name, None)
 
         await for_each(sorted(names), delete, _AT_ONCE)
 
 
 def base_name(name: str) -> str:
     """Return a made name without what makes it unique; an empty text for any other name."""
-    base, count = _MADE.subn("", name)
+    base, count = _UNIQUE_PART.subn("", name)
     return base if count else ""
 
 
@@ -277,11 +276,11 @@ def check_manifest_is_lost(address: str, names: Iterable[str], is_own: Callable[
     if (own_name := next(filter(is_own, sorted(names)), None)) is not None:
         raise RequestInvalidError(
             f"{address}/{MANIFEST} is lost: {address} holds objects of an export, such as {own_name}, and "
-            f"no manifest; nothing was changed: {rebuild(address)}"
+            f"no manifest; nothing was changed: {rebuild_hint(address)}"
         )
 
 
-def rebuild(address: str) -> str:
+def rebuild_hint(address: str) -> str:
     """Return the way to an export whose manifest in the store was lost or damaged."""
     return (
         f"restore an earlier version of {MANIFEST}; or copy all that is below {address} to a new folder "
@@ -308,7 +307,7 @@ def decode_version(data: bytes, address: str) -> Version:
         return version
     raise RequestInvalidError(
         f"{address}/{MANIFEST} is damaged, or is not a version's manifest; nothing was changed: "
-        f"{rebuild(address)}"
+        f"{rebuild_hint(address)}"
     )
 
 

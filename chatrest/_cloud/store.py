@@ -126,7 +126,7 @@ class ObjectStore:
                 raise
             except ObjectStoreError as error:
                 refusal = error
-            if (info := await self._applied(name, data, refusal)) is not None:
+            if (info := await self._info_if_applied(name, data, refusal)) is not None:
                 return info.etag
             if not isinstance(refusal, ObjectExistsError):
                 break
@@ -144,7 +144,7 @@ class ObjectStore:
             raise
         except ObjectStoreError as error:
             refusal = error
-        if (info := await self._applied(name, data, refusal)) is not None:
+        if (info := await self._info_if_applied(name, data, refusal)) is not None:
             return info.etag
         if isinstance(refusal, ObjectNotFoundError):
             refusal = ObjectChangedError(f"could not replace {self._target(name)}: it was deleted")
@@ -269,7 +269,7 @@ class ObjectStore:
         etag: str | None = result[self._tag_key]
         return etag
 
-    async def _applied(self, name: str, data: bytes, refusal: ObjectStoreError) -> ObjectInfo | None:
+    async def _info_if_applied(self, name: str, data: bytes, refusal: ObjectStoreError) -> ObjectInfo | None:
         """Return the facts of what is stored, if the refused write was applied after all.
 
         None if nothing is there, or it cannot be read. Raises the refusal for other content.

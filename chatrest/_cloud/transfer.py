@@ -1,4 +1,4 @@
-"""Files of this machine: sent in parts, and received whole."""
+"""Files of this machine: sent in parts, and received completely or not at all."""
 
 import asyncio
 import hashlib

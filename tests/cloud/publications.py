@@ -56,7 +56,7 @@ async def publish_files(store: ObjectStore, files: Files, folder: Path) -> Versi
     async with lease_of(StoreDouble(store) if isinstance(store, StoreDouble) else store) as lease:
         publisher = Publisher(store, lease)
         await publisher.begin()
-        await publisher.find(await fixed_names(store, folder), set())
+        await publisher.check_fixed(await fixed_names(store, folder), set())
         return await publisher.publish(*local_files(files, folder))
 
 

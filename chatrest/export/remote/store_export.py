@@ -88,7 +88,7 @@ class StoreExport:
     @property
     def names(self) -> Mapping[str, int]:
         """The names and sizes of the objects in the store: sealed files have the same names there."""
-        return self._publisher.there
+        return self._publisher.stored_sizes
 
     def fetch(self, name: str, path: Path, sha256: str) -> None:
         """Download a sealed file; its bytes are checked. Called outside of the event loop's thread."""
@@ -128,7 +128,7 @@ class StoreExport:
             names = {file.name for file in version.files}
             is_part = lambda name: name in names or name.startswith(f"{_FILES}/")  # noqa: E731
             await in_thread(partial(self._working.end_fetch, version, is_part))
-        await self._publisher.find(*await in_thread(self._sealed))
+        await self._publisher.check_fixed(*await in_thread(self._sealed))
 
     async def _fetched(self, version: Version, name: str, download: Awaitable[None]) -> None:
         try:
@@ -212,7 +212,7 @@ class StoreExport:
 
     async def _publish(self, stage: _Stage, *, is_running: bool) -> None:
         """Publish the state of a moment; while a run is writing, without what only its end writes."""
-        beside, manifest = [] if is_running else await in_thread(self._attachments), stage.manifest
+        permanent, manifest = [] if is_running else await in_thread(self._attachments), stage.manifest
         version = await self._publisher.publish(
             stage.changing,
             [
@@ -220,7 +220,7 @@ class StoreExport:
                 for file in stage.files
                 if file.sha256 is not None
             ],
-            beside=beside,
+            permanent=permanent,
             complete=manifest.complete,
             about={
                 "app_id": manifest.app_id,
