@@ -157,14 +157,14 @@ def _ordinary_step(
     is_at_last = asked == (("affix", direction), ("id", cursor.last)) and is_number(cursor.last)
     if not is_at_last and asked not in ((), (("affix", direction),)):
         return None
-    rises = are_ascending(ids)
+    ascending, rises = ids, are_ascending(ids)
     if not rises:
-        ids, items = ids[::-1], items[::-1]
-    if not (rises or are_ascending(ids)) or not are_ahead(ids, direction, cursor.last):
+        ascending, items = ids[::-1], items[::-1]
+    if not (rises or are_ascending(ascending)) or not are_ahead(ascending, direction, cursor.last):
         return None
-    last = ids[-1]
+    last = ascending[-1]
     if direction == "prepend":
-        last, items = ids[0], items[::-1]
+        last, items = ascending[0], items[::-1]
     if str(position.id) != last or structs.astuple(position)[2:] != _NOTHING_ELSE:
         return None
     promise = _promise_of(cursor, page, len(items), facts, memory, largest)

@@ -307,6 +307,8 @@ CURSORS, UPDATES = facts_for(3, paging=BY_CURSOR), facts_for(3, paging=BY_UPDATE
     ("… twice: by its last item", TIMED, page("4", "2", "8"), up(id="8", sentAt="7"), {**BY_TIME, **TWICE}),
     ("its meta is lost, which is no documented end", unordered(cursor="c"), page("u"), again(cursor="c"),
      {"facts": CURSORS}),
+    ("nothing but the item of the time that was asked from", TIMED,
+     page("9", next=position("9", sent_at=5)), None, {**BY_TIME, "ids": ["9"]}),
     ("a next position", unordered(cursor="c"), page("u", current=PageCounts(3, 1), next=position(cursor="d")),
      up(cursor="d"), {"facts": CURSORS}),
 )  # fmt: skip
