@@ -77,7 +77,7 @@ class StoredExport:
 
     def begin_manifest(self) -> None:
         disk, plan = self.export.disk, self.export.stored_plan
-        write_unfinished(self.folder, disk, self.journal, plan, START, "it is being written")
+        write_unfinished(self.folder, disk, self.journal, plan, START)
 
     def finish(self) -> None:
         self.export.finish()

@@ -44,7 +44,6 @@ T = TypeVar("T")
 AddRows: TypeAlias = Callable[[NewRows], int]
 
 MANY_SMALL_FILES: Final = 8
-_UNFINISHED: Final = "it is being written, or was interrupted"
 
 
 class CommitStats(Struct):
@@ -301,12 +300,12 @@ class ExportFolder:
 
     def _begin_change(self) -> None:
         if not self._has_begun:
-            self._note_unfinished(_UNFINISHED)
+            self._note_unfinished()
             self._has_begun = True
 
-    def _note_unfinished(self, reason: str) -> None:
+    def _note_unfinished(self, *reasons: str) -> None:
         if self._started is not None:
-            write_unfinished(self.folder, self.disk, self.journal, self.stored_plan, self._started, reason)
+            write_unfinished(self.folder, self.disk, self.journal, self.stored_plan, self._started, *reasons)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

@@ -198,11 +198,11 @@ def write_finished(folder: Path, disk: Disk, journal: Journal, plan: Plan, repor
 
 
 def write_unfinished(
-    folder: Path, disk: Disk, journal: Journal, plan: Plan, started: int, reason: str
+    folder: Path, disk: Disk, journal: Journal, plan: Plan, started: int, *reasons: str
 ) -> None:
-    """Write that the export is not complete; the entries of the last manifest are kept."""
+    """Write that a run has begun and not ended, or has failed for `reasons`; the last entries are kept."""
     manifest = _begun(journal, plan, started)
-    manifest.reasons = [reason]
+    manifest.reasons = [*reasons]
     if (last := find_undamaged(folder)) is not None:
         for name in ("until", "messages", "deleted", "missing", "files"):
             setattr(manifest, name, getattr(last, name))

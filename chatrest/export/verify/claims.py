@@ -51,7 +51,8 @@ def manifest_findings(state: FolderState, files: Iterable[StoreFile]) -> Iterato
             sources = () if state.journal is None else state.journal.iter_sources()
             has_failed = any(each.state == "failed" and each.asked for each in sources)
             advice = Remedy.CHANGE_PLAN if has_failed else Remedy.NOTHING
-        for reason in manifest.reasons or ["it has no reason"]:
+        other = "it has no reason" if state.is_finished else "it is being written, or was interrupted"
+        for reason in manifest.reasons or [other]:
             yield Finding("incomplete", MANIFEST, f"the export is not complete: {reason}", advice)
     elif not state.is_finished:
         text = "a run has begun since it was written, and did not end"
@@ -88,12 +89,12 @@ def coverage_findings(state: FolderState, present_ids: IdSet) -> Iterator[Findin
         yield Finding("coverage", MANIFEST, text)
 
 
-def _unwritten(journal: Journal, present: IdSet) -> Iterator[tuple[str, list[str]]]:
-    """Yield (source, ids) of messages that a list has shown, and that are not in `present`, each once.
+def _unwritten(journal: Journal, present_ids: IdSet) -> Iterator[tuple[str, list[str]]]:
+    """Yield each source with the messages that it has shown, and that are not in `present_ids`, each once.
 
     The proof of an export is that there are no such messages but those that are known to be gone.
     """
-    lacking = journal.seen() - present
+    lacking = journal.seen() - present_ids
     missing = (each.id for each in journal.news.deleted() if each.missing)
     lacking.discard(IdSet(journal.ids_by_key(missing).values()))
     for source in journal.iter_sources() if lacking else ():
@@ -110,9 +111,11 @@ def _unread(journal: Journal, manifest: Manifest) -> Iterator[tuple[str, str]]:
     for each in journal.iter_sources():
         name = str(each.source)
         known.add(name)
-        if manifest.complete and each.state == "failed" and each.asked:
+        if not each.asked:
+            continue
+        if each.state == "failed" and manifest.complete:
             yield name, f"it was not read to its end: {each.error}"
-        if each.state != "open" or not each.asked:
+        if each.state != "open":
             continue
         spans = journal.intervals(each.number)
         for gap in gaps(spans, max((span.last for span in spans), default=0)):
