@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path, PurePosixPath
@@ -266,7 +266,7 @@ def _files(view: FolderView, state: FolderState) -> Iterator[_NotedFile]:
 
 
 def _put(noted: _NotedFile, folder: Path) -> bool:
-    """Link, move or copy a file into the bag; return True for a link."""
+    """Link or copy a file into the bag; return True for a link that takes no room."""
     view, name = noted.view, noted.name
     source, target = view.folder / name, folder / name
     if not noted.is_begun:  # the name of a segment is made of the name of its file
@@ -275,34 +275,23 @@ def _put(noted: _NotedFile, folder: Path) -> bool:
     if size < (noted.size if noted.is_begun else 0):
         raise noted.error(size)
     target.parent.mkdir(parents=True, exist_ok=True)
-    if view.is_remote:
-        with _full_disk_named(target):
-            shutil.move(source, target)
-        return False
     if not noted.is_begun:
         with suppress(OSError):  # another disk, or one without links
             os.link(source, target)
-            return True
+            return not view.is_remote  # a download is removed after it: its room is that of the bag
     _copy(source, target, noted.size if noted.is_begun else None)
     return False
 
 
 def _copy(source: Path, target: Path, size: int | None = None) -> None:
-    with _full_disk_named(target):
+    try:
         shutil.copyfile(source, target)
         with target.open("r+b") as file:
             if size is not None:
                 file.truncate(size)
             os.fsync(file.fileno())
-
-
-@contextmanager
-def _full_disk_named(target: Path) -> Iterator[None]:
-    """Let the error of a full disk name the target: Python names the source, whose disk may have room."""
-    try:
-        yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):  # Python names the source, whose disk may have room
             raise OSError(error.errno, error.strerror, str(target)) from None
         raise
 
