@@ -96,7 +96,7 @@ def texts_of(store: ExportStore, kind: str = "messages") -> dict[str, str]:
 
 
 def records_of(store: ExportStore, file: Any) -> list[Any]:
-    return [json.loads(raw) for piece in store.records(file) for raw in piece.raws]
+    return [json.loads(raw) for piece in store.files.records(file) for raw in piece.raws]
 
 
 def texts_on_disk(folder: Path) -> list[tuple[str, str]]:

@@ -117,7 +117,7 @@ class ChangedMessages:
     def _not_deleted_yet(self, keys: set[str]) -> set[str]:
         """Return those of which no run has found that they were deleted: each deletion counts once."""
         known = self._journal.ids_by_key(keys)
-        stored = self._store.rows_by_id(keys) if keys else {}
+        stored = self._store.files.rows_by_id(keys) if keys else {}
         return {
             key for key in keys
             if known.get(key, 0) not in self.deleted and not (key in stored and is_deleted(stored[key].raw))

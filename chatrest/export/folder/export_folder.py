@@ -201,9 +201,9 @@ class ExportFolder:
         included.
         """
         for file in self.journal.files("open", "sealed"):
-            blocks = self.journal.blocks(file.number) if self.store.kind(file.stem).has_ids else ()
+            blocks = self.journal.blocks(file.number) if self.store.files.kind(file.stem).has_ids else ()
             if any(_may_hold(block, first, last, since) for block in blocks):
-                for piece in self.store.records(file):
+                for piece in self.store.files.records(file):
                     yield from map(row_of, piece.raws)
 
     def stored(self, keys: Iterable[str]) -> dict[str, Row]:
@@ -213,7 +213,7 @@ class ExportFolder:
         """
         wanted = set(keys)
         waiting = {row.id: row for row in self.journal.pending_changes.rows() if row.id in wanted}
-        return self.store.rows_by_id(wanted) | waiting
+        return self.store.files.rows_by_id(wanted) | waiting
 
     def note_edited(self, newer: Iterable[Row], settled_ids: Iterable[str]) -> None:
         """Note newer versions, and forget the records of edits to the settled ids: nothing more is asked."""
@@ -251,7 +251,7 @@ class ExportFolder:
         with self._guarded():
             self._begin_change()
             stem = table_stem(table)
-            self.store.snapshots.replace(stem, self.store.kind(stem).format, pieces, read_at)
+            self.store.snapshots.replace(stem, self.store.files.kind(stem).format, pieces, read_at)
 
     def salvage(self) -> int:
         """Write messages that are still missing from damaged files; return how many.
@@ -274,8 +274,8 @@ class ExportFolder:
         Raises OSError if a file cannot be sealed, or was removed during the run.
         """
         with self._guarded():
-            if self.journal.files("sealing"):
-                self.store.end_seals()  # a publication has failed within a seal, and could not end it either
+            if self.journal.files("sealing"):  # of a publication that failed, and could not end it either
+                self.store.sealer.end_seals()
             replaced = self.changes.apply()
             self.journal.merge_seen()
             self.store.seal_all()

@@ -1,8 +1,9 @@
 """The store of an export: a journal, open segments, sealed files. Its README has its ideas."""
 
 from .adoption import repair, salvage
-from .export_store import Changes, ExportStore, NewRows
+from .export_store import ExportStore, NewRows
 from .formats import RowKind
 from .inspection import Difference
+from .sealer import Changes
 
 __all__ = ["Changes", "Difference", "ExportStore", "NewRows", "RowKind", "repair", "salvage"]

@@ -49,7 +49,7 @@ def repair(store: ExportStore, pending: Callable[[], Collection[str]] = tuple) -
         if not same_kind:
             continue
         if kind == "unfinished":
-            store.end_seals()
+            store.sealer.end_seals()
         elif kind in ("unknown", "longer"):
             pending_ids = frozenset(pending())
             adopt = _adopt_file if kind == "unknown" else _adopt_end
@@ -76,7 +76,7 @@ def salvage(store: ExportStore) -> int:
         former = path.relative_to(store.folder / DAMAGED).as_posix().rpartition(".damaged-")[0]
         name = name_of(Path(former)) if former.startswith(f"{SPOOL}/") else former
         stem = stem_of(store, name)
-        if stem is None or not store.kind(stem).has_ids:
+        if stem is None or not store.files.kind(stem).has_ids:
             continue
         for rows in _rows(path, name, [], is_lines=former.endswith(SEGMENT)):
             missing, ids = store.missing(), store.journal.ids_by_key(map(key_of, rows))
@@ -88,7 +88,9 @@ def salvage(store: ExportStore) -> int:
 def stem_of(store: ExportStore, name: str) -> str | None:
     """Return the partition of a file by its name; None if it is of no kind of the store."""
     stem, count = _ENDING.subn("", name)
-    return stem if count and (stem in store.kinds or stem.partition("/")[0] in store.kinds) else None
+    return (
+        stem if count and (stem in store.files.kinds or stem.partition("/")[0] in store.files.kinds) else None
+    )
 
 
 def _remove_file(store: ExportStore, finding: Difference) -> None:
@@ -109,7 +111,7 @@ def _adopt_end(store: ExportStore, finding: Difference, pending_ids: Collection[
     """Commit the new rows after a segment's committed size; copy it to `damaged` if more is there."""
     file = finding.file
     assert file is not None
-    kind, path = store.kind(file.stem), path_of(store.folder, file)
+    kind, path = store.files.kind(file.stem), path_of(store.folder, file)
     end = readable_records(path, kind.format.packing, file.size)
     _commit(store, file.stem, [*end.rows, *end.later], pending_ids, file)
     if not end.is_torn:
@@ -124,7 +126,7 @@ def _adopt_file(store: ExportStore, finding: Difference, pending_ids: Collection
     path, name = store.folder / finding.name, _name(finding)
     if (stem := stem_of(store, name)) is None:
         return  # a file of another program
-    if (kind := store.kind(stem)).is_snapshot:  # the next run reads it again
+    if (kind := store.files.kind(stem)).is_snapshot:  # the next run reads it again
         if name == f"{stem}{kind.format.suffix}":
             set_aside(store.disk, store.folder, path)
         return
@@ -146,8 +148,8 @@ def _commit(
     file: StoreFile | None = None,
 ) -> None:
     """Commit the rows that are new; `file` is the one whose end they are."""
-    if store.kind(stem).by_content:
-        stored = store.rows_by_id({row.id for row in rows}.intersection(pending_ids))
+    if store.files.kind(stem).by_content:
+        stored = store.files.rows_by_id({row.id for row in rows}.intersection(pending_ids))
         rows = [row for row in rows if row.id not in stored or stored[row.id].raw != row.raw]
         rows = list(_new_versions(store, stem, rows, file)) if rows else rows
     if rows:
@@ -162,7 +164,7 @@ def _name(finding: Difference) -> str:
 
 def _is_history(store: ExportStore, finding: Difference) -> bool:
     stem = stem_of(store, _name(finding))
-    return stem is not None and store.kind(stem).by_content
+    return stem is not None and store.files.kind(stem).by_content
 
 
 def _new_versions(store: ExportStore, stem: str, rows: list[Row], ignored: StoreFile | None) -> Iterator[Row]:
@@ -170,7 +172,7 @@ def _new_versions(store: ExportStore, stem: str, rows: list[Row], ignored: Store
     known: Counter[bytes] = Counter()
     for file in store.journal.files_of(stem):
         if file.state in ("open", "sealed") and file != ignored:
-            for piece in store.records(file):
+            for piece in store.files.records(file):
                 known.update(sha256(raw).digest() for raw in piece.raws)
     for row in rows:
         digest = sha256(row.raw).digest()

@@ -77,7 +77,7 @@ def is_unnamed_snapshot(folder: Path, file: StoreFile) -> bool:
 
 
 def findings(
-    folder: Path, known: Iterable[StoreFile], stems: Collection[str], *, remote_names: Collection[str] = ()
+    folder: Path, known: Iterable[StoreFile], stems: Collection[str], remote_names: Collection[str] = ()
 ) -> Iterator[Difference]:
     """Yield the differences: of a file its size counts, and its bytes are not read. Nothing is changed.
 

@@ -25,7 +25,7 @@ from tests.exported_files import (
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatrest.export.formats.parquet.GROUP_ROWS", 20)
-    monkeypatch.setattr("chatrest.export.store.export_store._ROWS", 3)
+    monkeypatch.setattr("chatrest.export.store.stored_files._ROWS", 3)
 
 
 def parquet(folder: Path) -> Export:

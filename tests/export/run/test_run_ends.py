@@ -237,7 +237,7 @@ async def test_the_end_of_a_run_settles_a_seal_that_a_publication_could_not_end(
         folder.store.commit([NewRows("messages/source=user-ann/messages", 1, rows)])
         with monkeypatch.context() as patched:
             patched.setattr(folder.disk, "replace", fail)
-            patched.setattr(folder.store, "end_seals", fail)
+            patched.setattr(folder.store.sealer, "end_seals", fail)
             with pytest.raises(OSError, match="failed"):
                 folder.at_rest(folder.store.seal_all)
         assert [file.state for file in folder.journal.files()] == ["sealing"]

@@ -67,7 +67,7 @@ def test_full_segments_are_sealed_and_small_files_become_one(
     folder: Path, format: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(folder, format) as store:
-        monkeypatch.setattr(type(store.kind("messages").format), "full", 200)
+        monkeypatch.setattr(type(store.files.kind("messages").format), "full", 200)
         for first in range(1, 200, 50):
             store.commit(page(format, "none", 1, list(range(first, first + 50))))
             store.seal_full()
@@ -80,7 +80,7 @@ def test_full_segments_are_sealed_and_small_files_become_one(
 
 def test_rows_keep_their_sources_and_times_in_blocks_and_in_columns(folder: Path) -> None:
     with opened(folder, "parquet") as store:
-        store._labels = {1: "user ann", 2: "group g"}.get
+        store.files._labels = {1: "user ann", 2: "group g"}.get
         stem = stem_of("none", 1, 1)
         store.commit([NewRows(stem, 1, [row(1), row(2)]), NewRows(stem, 2, [row(3)])])
         store.commit([NewRows(stem, 1, [row(4)]), NewRows(stem, 2, [row_of(b'{"id":"5"}')])])
@@ -91,7 +91,7 @@ def test_rows_keep_their_sources_and_times_in_blocks_and_in_columns(folder: Path
         assert ids == [(1, 3, [1, 2, 4]), (2, 2, [3, 5])]
         assert (blocks[0].since, blocks[0].until) == (1_700_000_001, 1_700_000_004)
         assert (blocks[1].since, blocks[1].until) == (UNKNOWN, 1_700_000_003)
-        labels = [(piece.label, piece.rows) for piece in store.records(file)]
+        labels = [(piece.label, piece.rows) for piece in store.files.records(file)]
         assert labels == [("user ann", 2), ("group g", 1), ("user ann", 1), ("group g", 1)]
 
 
