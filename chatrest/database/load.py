@@ -242,11 +242,7 @@ class _Loader:
         if replaced:
             self._counts["replaced"] += replaced
         values = message_values(raws)
-        deleted_at = values[_DELETED_AT]
-        if reason or any(deleted_at):
-            reasons = ["by_author" if each else reason for each in deleted_at]
-        else:
-            reasons = [None] * len(raws)
+        reasons = ["by_author" if each else reason for each in values[_DELETED_AT]]
         return [[app_of(view.export)] * len(raws), *values, reasons, raws]
 
     def _versions(self, news: ExportNews) -> Iterator[Batch]:

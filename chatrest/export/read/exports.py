@@ -231,25 +231,17 @@ def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
 
     Raises `PositionError` for a position of other exports.
     """
-    if type(position) is int and position == 0:
-        return dict.fromkeys(names, 0)
-    if "" in names:
-        if type(position) is not int or position < 0:
-            raise PositionError(
-                f"after = {repr_of(str(position))}: expected the number of a run, or 0 for all", name="after"
-            )
-        return {"": position}
-    if not isinstance(position, str) or not _POSITION.fullmatch(position):
-        raise PositionError(
-            f"after = {repr_of(str(position))}: expected a position that the last reading of this folder of "
-            "exports gave, such as part=00:5,part=01:7, or 0 for all",
-            name="after",
-        )
-    runs = runs_in_position(position)
-    if unknown := [name for name in runs if name not in names]:
-        raise PositionError(
-            f"after = {repr_of(position)}: it names {unknown[0]}, which is not in this folder: expected a "
-            "position that the last reading of this folder gave, or 0 for all",
-            name="after",
-        )
-    return {name: runs.get(name, 0) for name in names}
+    is_single, fault = "" in names, ""
+    if type(position) is int and (position == 0 or (is_single and position > 0)):
+        return dict.fromkeys(names, position)
+    if not is_single and isinstance(position, str) and _POSITION.fullmatch(position):
+        runs = runs_in_position(position)
+        if not (unknown := [name for name in runs if name not in names]):
+            return {name: runs.get(name, 0) for name in names}
+        fault = f"it names {unknown[0]}, which is not in this folder: "
+    expected = (
+        "the number of a run" if is_single else "a position of this folder, such as part=00:5,part=01:7"
+    )
+    raise PositionError(
+        f"after = {repr_of(str(position))}: {fault}expected {expected}, or 0 for all", name="after"
+    )

@@ -199,10 +199,9 @@ class _Reader(NamedTuple):
         if state.journal is not None:
             try:
                 return list(self._files_of_journal(state.journal, ids))
-            except RequestInvalidError:
-                raise
-            except ChatRestError:
-                if not is_finished or self.sources is not None:  # else the manifest lists the files as well
+            except ChatRestError as error:
+                has_entries = is_finished and self.sources is None  # the manifest lists the files as well
+                if isinstance(error, RequestInvalidError) or not has_entries:
                     raise
         if manifest is not None and is_finished:
             parts = [entry for entry in manifest.files if entry.role == "part"]
