@@ -16,50 +16,35 @@ import asyncio
 import re
 import socket
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..._cloud.lease import Lease, Sleep
-from ..._cloud.publication import LocalFile, Publisher, Version, base_name, fetch_file
+from ..._cloud.publication import Publisher, Version, base_name, fetch_file
 from ..._cloud.store import ObjectStore
 from ..._cloud.store_errors import ObjectDamagedError, ObjectNotFoundError
-from ..._cloud.transfer import file_sha256
 from ..._threads import in_thread, wait_for
 from ...errors import ChatRestError
-from ..dataset.attachment_journal import NAME as ATTACHMENT_JOURNAL, AttachmentJournal
 from ..folder.export_folder import ExportFolder
-from ..folder.journal import GENERATION, NAME as JOURNAL, Journal
-from ..folder.manifest import NAME as MANIFEST, Manifest, find
-from ..folder.run_log import NAME as RUNS
+from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.tables import ATTACHMENTS, TABLES, has_content
-from ..plan.file_names import HISTORY, MESSAGES, STEM, path_inside
+from ..plan.file_names import HISTORY, STEM, path_inside
 from ..plan.report import Phase, Progress
-from ..store.store_journal import StoreFile
+from .stage import ATTACHMENT_FILES, Stage, fixed_files, stage_at_rest, stage_of_run
 from .working_folder import WorkingFolder
 
 PUBLISH_SECONDS: Final = 600.0
 """The least time between two publications of a run that is writing."""
 _RETRY_SECONDS: Final = 60.0
 """The time before one that has failed is tried again; it doubles, up to that of the others."""
-_LINKS: Final = f"{ATTACHMENTS}/{ATTACHMENT_JOURNAL}"
-_FILES: Final = f"{ATTACHMENTS}/files"
-_CONTENT_NAME: Final = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,10})?", re.ASCII)
 _OWN: Final = re.compile(
     rf"(?:messages/(?:[^/]+/)?messages|history|journal|manifest|runs|attachments/journal"
     rf"|({'|'.join((*TABLES, ATTACHMENTS))})/\1)\.[a-z.]+"
 )
-
-
-class _Stage(NamedTuple):
-    """The state of an export at one moment; what changes is copied to a folder."""
-
-    manifest: Manifest
-    files: list[StoreFile]
-    changing: list[LocalFile]
 
 
 class StoreExport:
@@ -119,14 +104,14 @@ class StoreExport:
                 path = path_inside(self.folder, file.name)
                 if not await in_thread(partial(has_content, path, file.size, file.sha256)):
                     await self._fetched(version, file.name, fetch_file(self._store, file, path))
-            attachments = [item for item in self.names.items() if item[0].startswith(f"{_FILES}/")]
+            attachments = [item for item in self.names.items() if item[0].startswith(f"{ATTACHMENT_FILES}/")]
             for name, size in attachments:
                 path = path_inside(self.folder, name)
                 if not path.is_file() or path.stat().st_size != size:
                     content = self._store.download(name, path, sha256=path.stem, size=size)
                     await self._fetched(version, name, content)
             names = {file.name for file in version.files}
-            is_part = lambda name: name in names or name.startswith(f"{_FILES}/")  # noqa: E731
+            is_part = lambda name: name in names or name.startswith(f"{ATTACHMENT_FILES}/")  # noqa: E731
             await in_thread(partial(self._working.end_fetch, version, is_part))
         await self._publisher.check_fixed(*await in_thread(self._sealed))
 
@@ -142,14 +127,14 @@ class StoreExport:
         if not (self.folder / JOURNAL).is_file():
             return {}, set()
         with Journal(self.folder / JOURNAL) as journal:
-            sizes = {file.name: file.size for file in _fixed(journal.files("sealed"))}
+            sizes = {file.name: file.size for file in fixed_files(self.folder, journal)}
         return sizes, {name for name in sizes if not path_inside(self.folder, name).exists()}
 
     async def publish(self) -> None:
         """Make the copy, which no one is writing, the version that readers see."""
         with self._staging() as staging:
-            stage = await in_thread(partial(self._stage_at_rest, Path(staging)))
-            await self._publish(stage, is_running=False)
+            stage = await in_thread(partial(stage_at_rest, self.folder, Path(staging)))
+            await self._publish(stage)
             await in_thread(partial(self._drop, stage))
         self._progress.unpublished = ""
 
@@ -194,15 +179,15 @@ class StoreExport:
 
     async def _publish_running(self, export: ExportFolder) -> None:
         with self._staging() as staging:
-            take = partial(self._stage_running, export, Path(staging))
+            take = partial(stage_of_run, export, Path(staging))
             stage = await in_thread(lambda: export.at_rest(take))
             if stage is None:
                 return
             try:
-                await self._publish(stage, is_running=True)
+                await self._publish(stage)
             except ChatRestError:
-                now = await in_thread(lambda: export.at_rest(lambda: export.journal.files("sealed")))
-                if {*stage.files} <= {*now}:
+                sealed = await in_thread(lambda: export.at_rest(lambda: export.journal.files("sealed")))
+                if {file.name for file in stage.fixed} <= {file.name for file in sealed}:
                     raise
                 return  # the end of the run has replaced files meanwhile
             await in_thread(lambda: export.at_rest(partial(self._drop, stage)))
@@ -210,17 +195,12 @@ class StoreExport:
     def _staging(self) -> TemporaryDirectory[str]:
         return TemporaryDirectory(prefix="staging-", dir=self.folder.parent)
 
-    async def _publish(self, stage: _Stage, *, is_running: bool) -> None:
-        """Publish the state of a moment; while a run is writing, without what only its end writes."""
-        permanent, manifest = [] if is_running else await in_thread(self._attachments), stage.manifest
+    async def _publish(self, stage: Stage) -> None:
+        manifest = stage.manifest
         version = await self._publisher.publish(
             stage.changing,
-            [
-                LocalFile(file.name, self.folder / file.name, file.size, file.sha256.hex())
-                for file in stage.files
-                if file.sha256 is not None
-            ],
-            permanent=permanent,
+            stage.fixed,
+            permanent=stage.attachments or [],
             complete=manifest.complete,
             about={
                 "app_id": manifest.app_id,
@@ -230,75 +210,16 @@ class StoreExport:
                 "generation": manifest.generation,
                 "machine": socket.gethostname(),
             },
-            is_partial=is_running,
+            is_partial=stage.attachments is None,
         )
         await in_thread(partial(self._working.note_base, version))
 
-    # ── the state of a moment ──
-
-    def _stage_running(self, export: ExportFolder, staging: Path) -> _Stage | None:
-        """Make files of what is committed, and return the state; called while the run commits nothing.
-
-        None if nothing has changed yet, and where the run has ended.
-        """
-        manifest = find(self.folder)
-        if manifest is None or manifest.finished is not None:
-            return None
-        if manifest.generation != export.journal[GENERATION]:
-            return None
-        export.store.seal_all()
-        return self._stage(export.journal, manifest, staging)
-
-    def _stage_at_rest(self, staging: Path) -> _Stage:
-        manifest = find(self.folder)
-        if manifest is None:
-            raise ChatRestError(f"{self.folder / MANIFEST} is lost: export again")
-        with Journal(self.folder / JOURNAL) as journal:
-            stage = self._stage(journal, manifest, staging)
-        paths = {RUNS: self.folder / RUNS}
-        for entry in manifest.tables:
-            path = paths[entry.file] = path_inside(self.folder, entry.file)
-            if not path.is_file() or path.stat().st_size != entry.bytes:
-                raise ChatRestError(f"{path} is not as {MANIFEST} says: export again")
-        if (self.folder / _LINKS).is_file():
-            paths[_LINKS] = staging / "links"
-            with AttachmentJournal(self.folder / _LINKS) as links:
-                links.write_snapshot(paths[_LINKS])
-        return stage._replace(changing=[*stage.changing, *_local_files(paths)])
-
-    def _stage(self, journal: Journal, manifest: Manifest, staging: Path) -> _Stage:
-        (staging / MANIFEST).write_bytes((self.folder / MANIFEST).read_bytes())
-        journal.write_snapshot(staging / JOURNAL)
-        changing = _local_files({name: staging / name for name in (JOURNAL, MANIFEST)})
-        return _Stage(manifest, _fixed(journal.files("sealed")), changing)
-
-    def _attachments(self) -> list[LocalFile]:
-        return [
-            LocalFile(name := path.relative_to(self.folder).as_posix(), path_inside(self.folder, name),
-                      path.stat().st_size, path.stem)
-            for path in sorted((self.folder / _FILES).rglob("*"))
-            if path.is_file() and _CONTENT_NAME.fullmatch(path.name)
-        ]  # fmt: skip
-
-    def _drop(self, stage: _Stage) -> None:
+    def _drop(self, stage: Stage) -> None:
         """Remove the published files from the copy: no one is writing."""
         self._working.mark_incomplete()
-        for file in stage.files:
+        for file in stage.fixed:
             if file.name in self.names:
                 path_inside(self.folder, file.name).unlink(missing_ok=True)
-
-
-def _fixed(files: Iterable[StoreFile]) -> list[StoreFile]:
-    """Return the files that never change: no table."""
-    return [file for file in files if file.sha256 and file.stem.startswith((f"{MESSAGES}/", HISTORY))]
-
-
-def _local_files(paths: Mapping[str, Path]) -> list[LocalFile]:
-    return [
-        LocalFile(name, path, path.stat().st_size, file_sha256(path))
-        for name, path in paths.items()
-        if path.is_file()
-    ]
 
 
 @asynccontextmanager
@@ -326,9 +247,6 @@ async def store_export(
             progress.enter(Phase.COPYING_FROM_STORE)
             await export.update()
             yield export
-
-
-# ── its objects ──
 
 
 def remedy(address: str, name: str, machine: object) -> str:
