@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from ..importing import ImportResult, Kind
 
 # A copy of the constant: importing it would slow the help text down. A test compares them.
-KINDS: Final = ("users", "groups", "members", "messages")
+KINDS: Final = ("users", "groups", "members", "messages", "bans")
 
 
 def _check_files(ctx: click.Context, param: click.Parameter, files: tuple[str, ...]) -> tuple[str, ...]:
     for file in files:  # before the environment is read; an address has an error of its own
-        if "://" not in file and not Path(file).exists():
+        if not file or ("://" not in file and not Path(file).exists()):
             raise click.BadParameter(f"{file!r}: expected a file that exists")
     return files
 
 
 @click.command(
-    "import", short_help="Import users, groups, members and messages; continues after an interruption."
+    "import", short_help="Import users, groups, members, messages and bans; continues after an interruption."
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", callback=_check_files)
 @option_table(
@@ -49,12 +49,11 @@ def import_(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Import FILEs of JSON lines (also .gz and .zst), one kind a file: users, groups, members or messages.
+    """Import FILEs of JSON lines (also .gz and .zst): of users, groups, members, messages or bans.
 
-    A line is a record to import, or a record that the service has shown, such as a line of an export. They
-    are imported in this order. What shown records hold and no import takes is dropped, and listed at the end.
-    If the import is interrupted, run the same command again: it continues, and sends no record that was
-    imported. Lines that are added to a file later are imported by the next run.
+    They are imported in this order. A line is a record to import, or one that the service has shown, such as
+    a line of an export: what no import takes of it is dropped, and listed at the end. If the import is
+    interrupted, run the same command again: it continues, and sends no record that was imported.
 
     \b
     Examples:
@@ -62,10 +61,10 @@ def import_(
       chatrest import users.ndjson --dry-run      check every line
 
     \b
-    A copy of an app: its export by `chatrest export OUT --with users,groups,members` into another app:
+    A copy of an app: its export by `chatrest export OUT --with users,groups,members,bans`, and then
       chatrest cat OUT --sort time > messages.ndjson
       chatrest import OUT/users/users.ndjson OUT/groups/groups.ndjson \\
-        OUT/members/members.ndjson messages.ndjson
+        OUT/members/members.ndjson messages.ndjson OUT/bans/bans.ndjson
 
     Each refused line is a line on standard error, with its file and number (with --json in the object).
     Exit status: 0 all is imported, 1 a line was refused, or it failed, 2 wrong usage, 130 interrupted.

@@ -1,4 +1,4 @@
-"""Imports of users, groups, messages and their relations from JSON lines, resumable after any interruption.
+"""Imports of users, groups, members, messages and bans from JSON lines, resumable after any interruption.
 
 from chatrest.importing import run
 

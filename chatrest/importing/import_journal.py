@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from .._storage import JournalFile, Layout
 from .._texts import name_list
 from ..errors import RequestInvalidError
-from .input_files import LinePosition
+from .input_lines import LinePosition
 from .records import Kind
 from .result import FileResult, LineNote
 

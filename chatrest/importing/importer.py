@@ -8,22 +8,17 @@ as imported before.
 One request at a time keeps the order: messages get their ids in the order of the file.
 """
 
-import shlex
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from .._cloud.address import is_address
-from .._parameters.data_import import MOST_ENTRIES
-from .._parameters.fields import words_of
 from .._parameters.roles import NewRole
-from .._secrets import repr_of, scrub
+from .._secrets import scrub
 from .._threads import in_thread
 from ..errors import (
     ApiError,
@@ -36,17 +31,17 @@ from ..errors import (
     ServerError,
 )
 from ..session import AsyncSession
+from .batches import LineBatch, batches
 from .import_journal import ImportJournal
-from .input_files import LONGEST_LINE, ImportLine, LinePosition, read_lines
-from .records import KINDS, ImportRecord, Kind, SkippedLine, kind_of, read_object, record_of
-from .result import INVALID, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
+from .input_files import Files, InputFile, input_files, journal_path
+from .input_lines import read_lines
+from .records import ImportRecord, Kind
+from .result import INVALID, NO_OUTCOME, ImportResult, LineNote, list_omissions
 
 T = TypeVar("T")
 Replies: TypeAlias = Mapping[str, Any]
 """What the service says of each record, by its key: an outcome with `success`, or an error."""
 
-MOST_LINES: Final = 1000
-"""Lines of a batch, so that a file without any record is noted in steps, too."""
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
 _FIRST_PAUSE: Final = 1.0
@@ -55,8 +50,6 @@ _TOO_LARGE: Final = 413
 _NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
 _LEAST_SERVER_ERROR: Final = 500
 """A refusal with this status or a higher one may be sent after some of the records were applied."""
-_JOURNAL_SUFFIX: Final = ".import-journal"
-_LINES_FOR_KIND: Final = 1000
 _DEFAULT_ROLE: Final = "default"
 
 
@@ -74,8 +67,6 @@ class ImportProgress(Struct, frozen=True, kw_only=True):
 
 
 OnProgress: TypeAlias = Callable[[ImportProgress], object]
-Files: TypeAlias = str | PathLike[str] | Iterable[str | PathLike[str]]
-"""A path, or several of them."""
 
 
 async def run(
@@ -100,8 +91,8 @@ async def run(
     of the service that are not about a record (`ServerError`, `AuthenticationError` …); after any error and
     any kill the same call continues.
     """
-    inputs = await in_thread(partial(_input_files, files, kind))
-    path = _journal_path(inputs, journal)
+    inputs = await in_thread(partial(input_files, files, kind))
+    path = journal_path(inputs, journal)
     app = f"{session.app.app_id} at {session.app.chat_url}"
     with closing(ImportJournal(path, app, [(file.name, file.kind) for file in inputs])) as import_journal:
         bulk = session.with_options(priority="bulk", on_behalf_of=None)
@@ -113,7 +104,7 @@ async def run(
 
 def check(files: Files, *, kind: Kind | None = None, progress: OnProgress | None = None) -> ImportResult:
     """Validate every line of the files, without network; arguments, result and errors as those of `run`."""
-    inputs = _input_files(files, kind)
+    inputs = input_files(files, kind)
     names = [(file.name, file.kind) for file in inputs]
     with closing(ImportJournal(Path(":memory:"), "", names)) as import_journal:
         ledger = _Ledger(import_journal, progress)
@@ -129,134 +120,13 @@ def _result(journal: ImportJournal, *, dry_run: bool = False) -> ImportResult:
     return ImportResult(files=files, refused=refused, dry_run=dry_run, not_carried=omissions)
 
 
-# ── the files ──
-
-
-class _InputFile(NamedTuple):
-    name: str
-    path: Path
-    kind: Kind
-
-
-def _input_files(files: Files, kind: Kind | None) -> list[_InputFile]:
-    """Return the files in the order of `KINDS`; raises `RequestInvalidError` for a wrong argument."""
-    if kind is not None and kind not in KINDS:
-        raise RequestInvalidError(f"kind = {kind!r}: expected {words_of(KINDS)}, or None", name="kind")
-    paths: Any = [files] if isinstance(files, str | PathLike) else files
-    inputs = list[_InputFile]()
-    for file in paths if isinstance(paths, Iterable) else [paths]:
-        if not isinstance(file, str | PathLike):
-            raise RequestInvalidError(
-                f"files = {repr_of(files)}: expected a path, or a list of paths", name="files"
-            )
-        path = Path(file)
-        if path.is_dir() or (isinstance(file, str) and is_address(file)):
-            raise RequestInvalidError(_folder_fault(str(file), path))
-        if not path.exists():
-            raise RequestInvalidError(f"files: there is no file {str(path)!r}", name="files")
-        inputs.append(_InputFile(path.name, path, kind or _detect_kind(path)))
-    if not inputs:
-        raise RequestInvalidError("files: expected at least one file", name="files")
-    return sorted(inputs, key=lambda file: KINDS.index(file.kind))
-
-
-def _folder_fault(file: str, path: Path) -> str:
-    """Return the text that refuses a folder or address, with the commands that import the export in it."""
-    patterns = [f"{parts}{kind}/*.ndjson*" for kind in KINDS[:-1] for parts in ("", "part=*/")]
-    paths = (each for pattern in patterns for each in sorted(path.glob(pattern)))
-    tables = [str(each) for each in paths if not each.name.endswith(_JOURNAL_SUFFIX)]
-    return (
-        f"files: '{file}' is {'a folder' if path.is_dir() else 'an address'}: expected files of lines. An "
-        f"export is imported with `chatrest cat {shlex.quote(file)} --sort time > messages.ndjson`, and then "
-        f"`{shlex.join(['chatrest', 'import', *tables, 'messages.ndjson'])}`"
-    )
-
-
-def _detect_kind(path: Path) -> Kind:
-    """Return the kind of the first record that shows one, within the first 1,000 lines.
-
-    Raises `RequestInvalidError` if none does, with the fault of the first line that is no record.
-    """
-    fault = ""
-    for line in read_lines(path):
-        if line.end.line > _LINES_FOR_KIND:
-            break
-        try:
-            kind = kind_of(read_object(line.raw or b"{}"))
-        except RequestInvalidError as error:
-            fault = fault or f" ({path.name}:{line.end.line}: {error})"
-            continue
-        if path.name.startswith("bans."):
-            break  # a banned user's record may look like that of a member
-        if kind is not None:
-            return kind
-    raise RequestInvalidError(f"{path}: no record shows its kind{fault}; give the kind: {words_of(KINDS)}")
-
-
-def _journal_path(inputs: list[_InputFile], journal: str | Path | None) -> Path:
-    first = inputs[0].path
-    path = first.with_name(first.name + _JOURNAL_SUFFIX) if journal is None else Path(journal)
-    if path.resolve() in {file.path.resolve() for file in inputs}:
-        raise RequestInvalidError(
-            f"journal = {str(path)!r}: expected a path that is not one of the files to import", name="journal"
-        )
-    return path
-
-
-# ── the lines of a file as batches ──
-
-
-class LineBatch(NamedTuple):
-    """Consecutive lines: the records of a request, no key twice, and notes of the others."""
-
-    records: tuple[ImportRecord, ...]
-    notes: tuple[LineNote, ...]
-    end: LinePosition
-
-
-def batches(file: str, kind: Kind, lines: Iterable[ImportLine]) -> Iterator[LineBatch]:
-    """Yield the batches of a file. The same lines give the same batches."""
-    records: dict[str, ImportRecord] = {}
-    notes: list[LineNote] = []
-    count, end = 0, None
-    for line in lines:
-        entry = _read_entry(file, kind, line)
-        is_full = len(records) == MOST_ENTRIES or count == MOST_LINES
-        if end is not None and (is_full or (isinstance(entry, ImportRecord) and entry.key in records)):
-            yield LineBatch(tuple(records.values()), tuple(notes), end)
-            records, notes, count = {}, [], 0
-        count, end = count + 1, line.end
-        if isinstance(entry, ImportRecord):
-            records[entry.key] = entry
-        elif entry is not None:
-            notes.append(entry)
-    if end is not None:
-        yield LineBatch(tuple(records.values()), tuple(notes), end)
-
-
-def _read_entry(file: str, kind: Kind, line: ImportLine) -> ImportRecord | LineNote | None:
-    """Return the record of a line, or a note of what is wrong; None for an empty line."""
-    try:
-        if line.raw is None:
-            raise RequestInvalidError(f"the line has more than {LONGEST_LINE:,} bytes")
-        if not line.raw.strip():
-            return None
-        return record_of(kind, read_object(line.raw))._replace(end=line.end)
-    except (RequestInvalidError, SkippedLine) as reason:
-        code = SKIPPED if isinstance(reason, SkippedLine) else INVALID
-        return LineNote(file=file, line=line.end.line, code=code, message=str(reason))
-
-
-# ── a run ──
-
-
 class _Importer:
     def __init__(self, session: AsyncSession, journal: ImportJournal, ledger: "_Ledger") -> None:
         self._session = session
         data = session.data_import
         self._imports: Mapping[Kind, Any] = {
             "users": data.import_users, "groups": data.import_groups, "members": data.import_members,
-            "messages": data.import_messages,
+            "messages": data.import_messages, "bans": data.import_members,
         }  # fmt: skip
         self._journal = journal
         self._ledger = ledger
@@ -265,7 +135,7 @@ class _Importer:
         self._roles: set[str] | None = None
         """Those of the app, and those that it refuses to make."""
 
-    async def import_file(self, number: int, file: _InputFile) -> None:
+    async def import_file(self, number: int, file: InputFile) -> None:
         state = self._journal.state(number)
         self._uncertain_until = state.begun.line
         lines = read_lines(file.path, state.settled, state.begun)
@@ -292,7 +162,7 @@ class _Importer:
             except (ApiError, RequestInvalidError):
                 pass
 
-    async def _send(self, file: _InputFile, records: Sequence[ImportRecord]) -> list[LineNote]:
+    async def _send(self, file: InputFile, records: Sequence[ImportRecord]) -> list[LineNote]:
         """Send records in one request, or in halves if it is refused; return notes of the refused ones.
 
         Raises an error of the service that is not about a record.
@@ -329,7 +199,7 @@ class _Importer:
         self._uncertain_until = max(self._uncertain_until, records[-1].end.line)
 
     def _refusals(
-        self, file: _InputFile, records: Sequence[ImportRecord], replies: Replies
+        self, file: InputFile, records: Sequence[ImportRecord], replies: Replies
     ) -> Iterator[LineNote]:
         """Yield notes of the refused records, without the app's key, which the service may repeat."""
         secrets = (self._session.app.api_key,)
@@ -357,7 +227,7 @@ class _Ledger:
         self._listener = listener
         self._imported = self._refused = 0
 
-    def finish(self, number: int, file: _InputFile, batch: LineBatch, refused: Sequence[LineNote]) -> None:
+    def finish(self, number: int, file: InputFile, batch: LineBatch, refused: Sequence[LineNote]) -> None:
         notes, imported = [*batch.notes, *refused], len(batch.records) - len(refused)
         omissions = Counter(note.message for note in notes if note.is_skipped)
         for record in batch.records:

@@ -1,98 +1,97 @@
-"""The lines of files, plain, `.gz` or `.zst`, each with a digest of all bytes up to its end.
+"""The files of an import: which they are, what kind each of them holds, and where the journal is."""
 
-The digest is of the decompressed bytes. A run that continues reads a file from its beginning, and checks the
-digest where the run before it stopped.
-"""
-
-import gzip
-from collections.abc import Iterator
-from contextlib import contextmanager
-from hashlib import blake2b
+import shlex
+from collections.abc import Iterable
+from os import PathLike
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from .._cloud.address import is_address
+from .._parameters.fields import words_of
+from .._secrets import repr_of
 from ..errors import RequestInvalidError
-from ..export.formats.compression import pack_errors, zstd_module
+from .input_lines import read_lines
+from .records import KINDS, Kind, kind_of, read_object
 
-LONGEST_LINE: Final = 16 * 1024 * 1024
-"""Bytes; a record of the service is smaller by far."""
+Files: TypeAlias = str | PathLike[str] | Iterable[str | PathLike[str]]
+"""A path, or several of them."""
 
-
-class LinePosition(NamedTuple):
-    """The end of a line: its number from 1, the bytes up to there, and their digest. Line 0 is the start."""
-
-    line: int = 0
-    offset: int = 0
-    digest: bytes = b""
+_JOURNAL_SUFFIX: Final = ".import-journal"
+_LINES_FOR_KIND: Final = 1000
 
 
-_BEGINNING: Final = LinePosition()
+class InputFile(NamedTuple):
+    name: str
+    path: Path
+    kind: Kind
 
 
-class ImportLine(NamedTuple):
-    """A line without its line break; `raw` is None for one that is longer than `LONGEST_LINE`."""
-
-    raw: bytes | None
-    end: LinePosition
-
-
-def read_lines(
-    path: Path, start: LinePosition = _BEGINNING, until: LinePosition = _BEGINNING
-) -> Iterator[ImportLine]:
-    """Yield the lines after `start`, once the digests there and at `until` are confirmed.
-
-    The lines between the two wait in memory. Raises `RequestInvalidError` for a file that has changed before
-    `start` or `until`, or that cannot be decompressed.
-    """
-    hasher, unconfirmed = blake2b(digest_size=20), list[ImportLine]()
-    checks = {position.line: position for position in (start, until) if position.line}
-    confirmed_at, number, offset = max(checks, default=0), 0, 0
-    with _open(path) as file:
-        while (line := _read_line(file, hasher)) is not None:
-            raw, size = line
-            number, offset = number + 1, offset + size
-            if number < start.line:
-                continue
-            end = LinePosition(number, offset, hasher.copy().digest())
-            if checks.pop(number, end) != end:
-                raise _change_error(path, number)
-            if number > start.line:
-                unconfirmed.append(ImportLine(raw, end))
-            if number >= confirmed_at:
-                yield from unconfirmed
-                unconfirmed.clear()
-    if checks:
-        raise _change_error(path, min(checks))
+def input_files(files: Files, kind: Kind | None) -> list[InputFile]:
+    """Return the files in the order of `KINDS`; raises `RequestInvalidError` for a wrong argument."""
+    if kind is not None and kind not in KINDS:
+        raise RequestInvalidError(f"kind = {kind!r}: expected {words_of(KINDS)}, or None", name="kind")
+    paths: Any = [files] if isinstance(files, str | PathLike) else files
+    inputs = list[InputFile]()
+    for file in paths if isinstance(paths, Iterable) else [paths]:
+        if not isinstance(file, str | PathLike):
+            raise RequestInvalidError(
+                f"files = {repr_of(files)}: expected a path, or a list of paths", name="files"
+            )
+        path = Path(file)
+        if path.is_dir() or (isinstance(file, str) and is_address(file)):
+            raise RequestInvalidError(_folder_fault(str(file), path), name="files")
+        if not path.exists():
+            raise RequestInvalidError(f"files: there is no file {str(path)!r}", name="files")
+        inputs.append(InputFile(path.name, path, kind or _detect_kind(path)))
+    if not inputs:
+        raise RequestInvalidError("files: expected at least one file", name="files")
+    return sorted(inputs, key=lambda file: KINDS.index(file.kind))
 
 
-def _change_error(path: Path, line: int) -> RequestInvalidError:
-    return RequestInvalidError(
-        f"{path} has changed: its first {line:,} lines are not those that an earlier run has read; import a "
-        "changed file with another journal"
+def journal_path(inputs: list[InputFile], journal: str | Path | None) -> Path:
+    first = inputs[0].path
+    path = first.with_name(first.name + _JOURNAL_SUFFIX) if journal is None else Path(journal)
+    if path.is_dir() or path.resolve() in {file.path.resolve() for file in inputs}:
+        raise RequestInvalidError(
+            f"journal = {str(path)!r}: expected a file that is not one of those to import", name="journal"
+        )
+    return path
+
+
+def _folder_fault(file: str, path: Path) -> str:
+    """Return the text that refuses a folder or address, with the commands that import the export in it."""
+    kinds = [kind for kind in KINDS if kind != "messages"]
+    patterns = [f"{parts}{kind}/*.ndjson*" for kind in kinds for parts in ("", "part=*/")]
+    paths = (each for pattern in patterns for each in sorted(path.glob(pattern)))
+    tables = [str(each) for each in paths if not each.name.endswith(_JOURNAL_SUFFIX)]
+    return (
+        f"files: '{file}' is {'a folder' if path.is_dir() else 'an address'}: expected files of lines. An "
+        f"export is imported with `chatrest cat {shlex.quote(file)} --sort time > messages.ndjson`, and then "
+        f"`{shlex.join(['chatrest', 'import', *tables, 'messages.ndjson'])}`"
     )
 
 
-def _read_line(file: IO[bytes], hasher: "blake2b") -> tuple[bytes | None, int] | None:
-    """Return the next line, None for one that is too long, and its size; None at the end of the file."""
-    raw = file.readline(LONGEST_LINE + 1)
-    if not raw:
-        return None
-    hasher.update(raw)
-    size = len(raw)
-    if size <= LONGEST_LINE:
-        return raw.rstrip(b"\r\n"), size
-    while not raw.endswith(b"\n") and (raw := file.readline(LONGEST_LINE)):
-        hasher.update(raw)
-        size += len(raw)
-    return None, size
+def _detect_kind(path: Path) -> Kind:
+    """Return the kind of the first record of 1,000 lines that shows one, else the kind that the name says.
 
-
-@contextmanager
-def _open(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for its decompressed bytes; damage of the compression is a `RequestInvalidError`."""
-    unpack: Any = {".gz": gzip, ".zst": zstd_module("a .zst file") if path.suffix == ".zst" else None}
-    try:
-        with unpack[path.suffix].open(path) if path.suffix in unpack else path.open("rb") as file:
-            yield file
-    except pack_errors() as error:
-        raise RequestInvalidError(f"{path} cannot be decompressed: {error}") from None
+    Raises `RequestInvalidError` if there is none, with the fault of the first line that is no record.
+    """
+    stem, fault = path.name.partition(".")[0], ""
+    if stem == "bans":
+        return "bans"  # the record of a banned user may look like that of a member
+    for line in read_lines(path):
+        if line.end.line > _LINES_FOR_KIND:
+            break
+        try:
+            kind = kind_of(read_object(line.raw or b"{}"))
+        except RequestInvalidError as error:
+            fault = fault or f" ({path.name}:{line.end.line}: {error})"
+            continue
+        if kind is not None:
+            return kind
+    for kind in KINDS:
+        if kind == stem:
+            return kind  # such as an empty table of an export
+    raise RequestInvalidError(
+        f"kind: no record of '{path}' shows its kind{fault}: expected {words_of(KINDS)}", name="kind"
+    )

@@ -23,16 +23,17 @@ from .._parameters.data_import import GroupImport, MemberImport, MessageImport, 
 from .._secrets import repr_of
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..times import has_time_form
-from .input_files import LinePosition
+from .input_lines import LinePosition
 
-Kind: TypeAlias = Literal["users", "groups", "members", "messages"]
+Kind: TypeAlias = Literal["users", "groups", "members", "messages", "bans"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""Order matters: members need groups, and messages those who write them."""
+"""Order matters: members need groups, and messages those who write them, who may be banned later."""
 _RECORD_TYPES: Final[Mapping[Kind, tuple[type[Body], str]]] = {
     "users": (UserImport, "uid"),
     "groups": (GroupImport, "guid"),
     "members": (MemberImport, "member_id"),
     "messages": (MessageImport, "muid"),
+    "bans": (MemberImport, "member_id"),
 }
 """The class of a record, and the field that identifies it."""
 _IMPORTED: Final = {
@@ -42,7 +43,7 @@ _REQUIRED: Final = {
     kind: frozenset(field.encode_name for field in fields(cls) if field.required)
     for kind, (cls, _) in _RECORD_TYPES.items()
 }
-_OF_OTHER_TABLES: Final = frozenset({"reaction", "friendOf", "blockedBy", "bannedAt"})
+_OF_OTHER_TABLES: Final = frozenset({"reaction", "friendOf", "blockedBy"})
 """Members of tables of an export that no import takes."""
 _SHOWN_MARKS: Final = frozenset(
     {"id", "conversationId", "status", "updatedAt", "membersCount", "hasJoined", "bannedAt"}
@@ -62,14 +63,17 @@ _LONGEST_NAME: Final = 100
 _MADE_OF_USERS: Final = (
     "status updatedAt conversationId authToken blockedByMe blockedByMeAt blockedAt hasBlockedMe"
 )
+_MADE_OF_MEMBERS: Final = (  # the users themselves are imported as such
+    f"{_MADE_OF_USERS} name avatar link role statusMessage metadata tags createdAt lastActiveAt deactivatedAt"
+)
 _MADE_NAMES: Final = {
     "users": _MADE_OF_USERS,
     "groups": "conversationId membersCount onlineMembersCount updatedAt updatedBy scope joinedAt hasJoined",
-    "members": f"{_MADE_OF_USERS} name avatar link role statusMessage metadata tags createdAt lastActiveAt "
-    "deactivatedAt",  # the users themselves are imported as such
+    "members": _MADE_OF_MEMBERS,
     "messages": "id conversationId updatedAt editedBy pinnedBy deletedAt deletedBy savedAt threadSubscribed "
     "replyCount lastReply flaggedBy flaggedCount appId",
     "data": "entities resource url",
+    "bans": _MADE_OF_MEMBERS,
 }
 _MADE_BY_SERVICE: Final = {table: frozenset(words.split()) for table, words in _MADE_NAMES.items()}
 """Members that are dropped and not named: the service makes them again, or another table has them."""
@@ -100,7 +104,9 @@ def kind_of(members: Mapping[str, Any]) -> Kind | None:
     if not _OF_OTHER_TABLES.isdisjoint(members):
         return None
     if "guid" in members:
-        return "members" if "uid" in members else "groups"
+        if "uid" not in members:
+            return "groups"
+        return "bans" if "bannedAt" in members else "members"
     return "users" if "uid" in members else None
 
 
@@ -125,9 +131,10 @@ def record_of(kind: Kind, members: dict[str, Any]) -> ImportRecord:
     Raises `RequestInvalidError` if it is not a record of `kind`, and `SkippedLine` for one that cannot be
     made again.
     """
+    banned = {"isBanned": True} if kind == "bans" or members.get("bannedAt") else {}
     if _SHOWN_MARKS.isdisjoint(members):
-        return _read_written(kind, members)
-    omissions, members = [*_omissions(kind, members)], dict(members)
+        return _read_written(kind, members | banned)
+    omissions, members = [*_omissions(kind, members)], members | banned
     match kind:
         case "users":
             if members.pop("deactivatedAt", None):  # it could send none of the messages that come later
@@ -135,8 +142,6 @@ def record_of(kind: Kind, members: dict[str, Any]) -> ImportRecord:
         case "groups" if members.get("type") in _PROTECTED and not members.get("password"):
             omissions.append("passwords of groups (each gets a random one)")
             members |= {"type": "password", "password": token_urlsafe(18)}
-        case "members" if members.get("bannedAt"):
-            raise SkippedLine("users that are banned from a group")
         case "messages":
             members |= _message_changes(members)
     known_members = {

@@ -63,10 +63,16 @@ def test_an_optional_member_of_a_written_record_may_be_empty(checked: Check) -> 
     ]
 
 
-def test_a_banned_user_is_not_imported_as_a_member(write: Write) -> None:
-    result = check([write("file", [MEMBER | {"bannedAt": 5}])], kind="members")
-    assert (result.imported, result.skipped) == (0, 1)
-    assert carried(result) == {"users that are banned from a group": 1}
+@pytest.mark.parametrize("kind", ["members", "bans"])
+def test_a_banned_user_is_imported_as_banned(kind: Any) -> None:
+    shown = record_of(kind, MEMBER | {"bannedAt": 5, "name": "U"})
+    assert getattr(shown.record, "is_banned") is True  # noqa: B009, of one of the four classes
+    assert shown.omissions == (f"the member 'bannedAt' of {kind}",)
+
+
+def test_a_line_of_bans_without_a_time_is_a_ban() -> None:
+    written: Any = record_of("bans", MEMBER).record
+    assert written.is_banned is True
 
 
 def test_messages_that_cannot_be_made_again_are_skipped_and_counted(checked: Check) -> None:

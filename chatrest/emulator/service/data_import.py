@@ -85,6 +85,8 @@ def _import_member(context: Context, record: Document) -> Document:
         raise refusal("ERR_IMPORT_INVALID_JOINEDAT")
     if record.get("isBanned"):
         members.ban(guid, uid, joined_at)
+    elif uid in context.store.relations.of("banned", guid):
+        raise refusal("ERR_BANNED_GROUPMEMBER", uid, guid)
     else:
         members.add(guid, uid, scope, joined_at)
     return {"guid": guid, "uid": uid, "scope": scope, "joinedAt": joined_at}
