@@ -37,7 +37,7 @@ from .index_people import PersonEntry
 from .item_maker import ItemMaker
 from .items import FLAGS, Item, one_line_a_call
 from .text import EscapedText, is_address, visible_json
-from .zone import day_text, weekday_of
+from .zone import day_text, month_of, weekday_of
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 STATIC: Final = {"site.css": ("site.css",), "site.js": ("pages.js", "site.js")}
@@ -47,7 +47,7 @@ LIST: Final = 400
 _PLACES: Final = 500
 _SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
 """What a style sheet does not need: spaces and comments."""
-_BREAKS: Final = re.compile(r"([;,({])\n")
+_BREAKS: Final = re.compile(r"([;,({])\n|\n(?=[})])")
 """The ends of lines that a script does not need: no text in one goes over several lines."""
 _SHORT: Final = 500
 _DAY: Final = attrgetter("day")
@@ -72,6 +72,20 @@ class SiteFacts(NamedTuple):
     """The bounds of what was chosen by time; empty for none."""
 
 
+class _Day(NamedTuple):
+    date: str
+    page: int
+    messages: int
+
+    @property
+    def year(self) -> str:
+        return self.date.partition("-")[0]
+
+    @property
+    def month(self) -> str:
+        return self.date[5:7]
+
+
 class Pages:
     def __init__(self, index: Index, title: str) -> None:
         self.maker = ItemMaker(index)
@@ -84,6 +98,7 @@ class Pages:
             "advice": ADVICE,
             "name_of": name_of,
             "weekday_of": weekday_of,
+            "month_of": month_of,
         }
         self._articles = Articles(_escape())
         self._template = cache(_environment(values | {"face": self._articles.face}).get_template)
@@ -136,10 +151,9 @@ class Pages:
         return self._render_in("whole", conversation, page=page, item=item)
 
     def days(self, conversation: ConversationEntry, pages: int) -> str:
-        known = self.index.days(conversation.number)
-        days = [(day_text(day) if day >= 0 else "undated", page, count) for day, page, count in known]
-        months = [(month, list(each)) for month, each in groupby(days, key=lambda day: day[0][:7])]
-        return self._render_in("days", conversation, pages=pages, months=months,
+        days = [_Day(day_text(day), *others) for day, *others in self.index.days(conversation.number)]
+        years = [(year, list(each)) for year, each in groupby(days, key=lambda day: day.year)]
+        return self._render_in("days", conversation, pages=pages, years=years,
                         people=self.index.people.people_of(conversation.number),
                         silent=self.index.silent_members(conversation))  # fmt: skip
 

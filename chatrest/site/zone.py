@@ -6,7 +6,6 @@ A time is written as `2026-11-22T13:11:03+01:00`, from which templates take the 
 import re
 from contextlib import suppress
 from datetime import date, datetime, timedelta
-from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -15,6 +14,10 @@ from ..times import MILLISECONDS_FROM, Time, is_relative, parse_timestamp, read_
 
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
 
 
 class Zone:
@@ -80,16 +83,19 @@ class Zone:
             return None
 
 
-@lru_cache(4096)
 def day_text(day: int) -> str:
-    """Return the day with this number since 1970, such as `2026-11-22`."""
-    return str(date.fromordinal(_EPOCH + day))
+    """Return the day with this number, such as `2026-11-22`; `undated` for -1."""
+    return str(date.fromordinal(_EPOCH + day)) if day >= 0 else "undated"
 
 
-@lru_cache(4096)
 def weekday_of(day: str) -> str:
-    """Return a space and the short name of a day's weekday; empty for what is no day."""
-    return f" {_WEEKDAYS[date.fromisoformat(day).weekday()]}" if day[:1].isdigit() else ""
+    """Return the short name of the weekday of a day such as `2026-11-22`."""
+    return _WEEKDAYS[date.fromisoformat(day).weekday()]
+
+
+def month_of(day: str) -> str:
+    """Return the name of the month of a day such as `2026-11-22`."""
+    return _MONTHS[int(day[5:7]) - 1]
 
 
 def time_text(iso: str) -> str:

@@ -26,7 +26,6 @@ const count = (number) => number.toLocaleString("en");
 // ── tab stops ──
 // One for a list of messages or rows, in which arrows go up and down.
 const ITEM = "article, .list > li, .calendar > li, h2 + .people > li, .record, tbody > tr, #results li:has(> a)";
-const stepOf = ({ key }) => ({ ArrowDown: 1, ArrowUp: -1 })[key];
 const stops = (item) => all("a, summary, button, video, audio", item);
 const set = (item, tabIndex) => stops(item).forEach((each) => Object.assign(each, { tabIndex }));
 const rove = (list) => {
@@ -37,9 +36,7 @@ const rove = (list) => {
 };
 all("#column, #results, main").forEach((list) => {
   rove(list);
-  // The search has the arrows of its results.
-  const isFound = list.id === "results";
-  if (isFound) new MutationObserver(() => rove(list)).observe(list, { childList: true, subtree: true });
+  if (list.id === "results") new MutationObserver(() => rove(list)).observe(list, { childList: true, subtree: true });
   list.addEventListener("focusin", ({ target }) => {
     const item = target.closest(ITEM);
     if (!item || !list.now) return;
@@ -48,8 +45,8 @@ all("#column, #results, main").forEach((list) => {
   });
   list.onkeydown = (event) => {
     const items = all(ITEM, list), at = items.indexOf(event.target.closest(ITEM));
-    const to = items[at + stepOf(event)];
-    if (at < 0 || !to || isFound) return;
+    const to = items[at + { ArrowDown: 1, ArrowUp: -1 }[event.key]];
+    if (at < 0 || !to) return;
     event.preventDefault();
     stops(to)[0]?.focus();
   };
@@ -105,25 +102,18 @@ if (column && matchMedia("(min-width: 64rem)").matches) {
 }
 
 // ── where I am ──
-// The pages of a conversation, and a date to jump to.
+// The pages of a conversation of several, and a date to jump to.
 const [jump] = all(".jump");
-if (jump) {
+if (jump) load(jump.dataset.days).then(({ pages, until, days }) => {
+  all(".of").forEach((each) => { each.textContent = ` of ${pages}`; });
+  all(".until").forEach((each) => { each.textContent = until; });
+  if (!days.length) return;
   const [field] = all("input", jump);
-  const ready = (days) => {
-    if (!days.length) return;
-    Object.assign(field, { min: days[0][0], max: days.at(-1)[0] });
-    jump.hidden = false;
-    jump.onsubmit = field.onchange = (event) => {
-      event?.preventDefault();
-      const [day, page] = days.find(([each]) => each >= field.value) ?? days.at(-1);
-      // Years are typed digit by digit.
-      if (field.value > "1970") location.href = `${page ? `${page}.html` : ""}#d${day}`;
-    };
+  Object.assign(field, { min: days[0][0], max: days.at(-1)[0] });
+  jump.hidden = false;
+  jump.onsubmit = () => {
+    const [day, page] = days.find(([each]) => each >= field.value);
+    location.href = `${page}.html#d${day}`;
+    return false;
   };
-  if (!jump.dataset.days) ready(all(".day > h2").map(({ id }) => [id.slice(1)]).filter(([day]) => day < "a"));
-  else load(jump.dataset.days).then(({ pages, until, days }) => {
-    all(".of").forEach((each) => { each.textContent = ` of ${pages}`; });
-    all(".until").forEach((each) => { each.textContent = until; });
-    ready(days);
-  });
-}
+});

@@ -1,5 +1,5 @@
-// The search, and its keys: `/` leads to it, the arrows through its results. A page can be read without it.
-// `all`, `make`, `load`, `once`, `count`, `stepOf`, `SHOWN`, `root` and `zone` are those of pages.js, which comes first in the written file.
+// The search, and its keys: `/` leads to it, the arrow down to its results. A page can be read without it.
+// `all`, `make`, `load`, `once`, `count`, `SHOWN`, `root` and `zone` are those of pages.js, which comes first in the written file.
 //   search/meta.js     the pages, and the first term of each shard
 //   search/w/NAME.js   a shard: terms in order, each with the pages that have it
 //   search/w/v0.js     the words of eight shards, for the middles of words
@@ -9,9 +9,8 @@
   const [found, status, list, more] = all("#found, #count, #results, #more");
 
   document.onkeydown = (event) => {
-    const at = document.activeElement, step = stepOf(event);
-    const stops = [form.q, ...all("a", list)];
-    const to = event.key === "/" && !at.matches("input, select") ? form.q : step && stops.includes(at) && stops[stops.indexOf(at) + step];
+    const at = document.activeElement;
+    const to = event.key === "/" ? !at.matches("input, select") && form.q : event.key === "ArrowDown" && at === form.q && all("a", list)[0];
     if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     to.focus();
