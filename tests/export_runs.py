@@ -340,7 +340,7 @@ class Meanwhile(Fault, frozen=True):
 
     act: Callable[[], object]
 
-    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+    def rewrite_reply(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         self.act()
         return reply
 

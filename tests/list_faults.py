@@ -69,12 +69,12 @@ class ListFault(Fault):
 
     accompanies: ClassVar[bool] = True
 
-    def changed(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
+    def rewrite_reply(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
         return changed(reply, request, self.kind)
 
 
 class EmptyPage(Fault):
     """A page without its records, in the place of the service's answer."""
 
-    def changed(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
+    def rewrite_reply(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
         return changed(reply, request, "empty")

@@ -43,6 +43,8 @@ class CheckedArguments(Struct, frozen=True):
 @cache
 def _rules(kind: type[CheckedArguments]) -> dict[str, tuple[Any, str]]:
     hints = get_type_hints(kind, include_extras=True)
-    rules = {name: (hints[name], words_of_type(hints[name])) for name in kind.__struct_fields__}
-    ends = {name: ", or None" if type(None) in get_args(hints[name]) else "" for name in rules}
-    return {name: (rule, words + ends[name]) for name, (rule, words) in rules.items() if words}
+    rules = {}
+    for name in kind.__struct_fields__:
+        if words := words_of_type(hints[name]):
+            rules[name] = hints[name], words + (", or None" if type(None) in get_args(hints[name]) else "")
+    return rules

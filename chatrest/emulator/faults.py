@@ -1,16 +1,4 @@
-"""Faults as data: each says how a request or its reply is disturbed, and `middleware` does it.
-
-Your own fault derives from `Fault`, or from `LostReply` if the service's own reply is not sent. It overrides
-`rewritten`, `reply` or `changed`, and its fields are those of a frozen struct:
-
-    from chatrest.emulator import Fault, OutgoingReply
-
-    class Shortened(Fault):
-        length: int = 100
-
-        def changed(self, reply, request, number):
-            return OutgoingReply(reply.status, reply.body[: self.length], reply.headers)
-"""
+"""Faults as data: each says how a request or its reply is disturbed, and `middleware` does it."""
 
 import re
 from collections.abc import Mapping
@@ -61,7 +49,11 @@ When: TypeAlias = First | Chance
 
 
 class Fault(CheckedArguments, kw_only=True):
-    """A disturbance of the requests of one route. One that strikes is named in `IncomingRequest.fault`."""
+    """A disturbance of the requests of one route. One that strikes is named in `IncomingRequest.fault`.
+
+    Your own fault overrides `rewrite_request`, `replacement` or `rewrite_reply`; its fields are those of a
+    frozen struct. `chatrest guide testing` has an example.
+    """
 
     route: str | None = None
     """An operation such as "messages.list_user", or a path such as "/users/{uid}/messages"; None for all."""
@@ -105,18 +97,18 @@ class Fault(CheckedArguments, kw_only=True):
         """True if the service never sees the request: nothing is stored, and no rate limit counts it."""
         return False
 
-    def rewritten(self, request: ServiceRequest) -> ServiceRequest:
+    def rewrite_request(self, request: ServiceRequest) -> ServiceRequest:
         """Return the request as the service reads it."""
         return request
 
-    def reply(self, now: float) -> OutgoingReply | None:
+    def replacement(self, now: float) -> OutgoingReply | None:
         """Return the reply that replaces the service's own; None to keep that.
 
         `now` is epoch seconds on the emulator's clock.
         """
         return None
 
-    def changed(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
+    def rewrite_reply(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
         """Return the reply that is sent.
 
         `request` is as it was received. `number` counts the strikes of this fault from 1; it is 0 for a fault
@@ -136,7 +128,7 @@ class LostReply(Fault, kw_only=True):
         return not self.processed
 
 
-class TooManyRequests(LostReply):
+class TooManyRequests(Fault):
     """A 429, as of a rate limit. The request is not processed, as the service documents it."""
 
     wait: Seconds = 1.0
@@ -144,12 +136,11 @@ class TooManyRequests(LostReply):
     headers: Spelling = "a"
     """The names of the headers, as in `RateLimit.headers`."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.processed:
-            raise RequestInvalidError("TooManyRequests.processed: expected False; see Status(429)")
+    @property
+    def is_withheld(self) -> bool:
+        return True
 
-    def reply(self, now: float) -> OutgoingReply:
+    def replacement(self, now: float) -> OutgoingReply:
         return OutgoingReply(
             429, TOO_MANY, limit_headers(Verdict(False, 500, 0, self.wait), self.headers, now)
         )
@@ -165,7 +156,7 @@ class Status(LostReply):
     """The code in the service's error body; None for one that fits the status."""
     headers: Mapping[str, str] = {}
 
-    def reply(self, now: float) -> OutgoingReply:
+    def replacement(self, now: float) -> OutgoingReply:
         if self.body is not None:
             return OutgoingReply(self.status, self.body, {"Content-Type": "text/html", **self.headers})
         code = self.code or (f"ERR_STATUS_{self.status}" if self.status < 500 else "ERR_EXCEPTION")
@@ -212,6 +203,6 @@ class IgnoredActingUser(Fault):
 
     accompanies: ClassVar[bool] = True
 
-    def rewritten(self, request: ServiceRequest) -> ServiceRequest:
+    def rewrite_request(self, request: ServiceRequest) -> ServiceRequest:
         headers = {name: value for name, value in request.headers.items() if name != "onbehalfof"}
         return request._replace(headers=headers | ({"onbehalfof": self.uid} if self.uid else {}))

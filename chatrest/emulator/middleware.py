@@ -117,13 +117,13 @@ class Middleware:
         """Return the reply as the weather has it; `_NO_REPLY` where there is none."""
         fault, rewritten = faults.fault, request
         for each in faults.all:
-            rewritten = each.rewritten(rewritten)
+            rewritten = each.rewrite_request(rewritten)
         reply = _NO_REPLY if fault is not None and fault.is_withheld else self._process(rewritten)
-        reply = (fault.reply(self._clock()) if fault is not None else None) or reply
+        reply = (fault.replacement(self._clock()) if fault is not None else None) or reply
         if reply is _NO_REPLY:
             return reply
         for each in faults.all:
-            reply = each.changed(reply, request, faults.number)
+            reply = each.rewrite_reply(reply, request, faults.number)
         date = formatdate(self._clock(), usegmt=True)
         return structs.replace(reply, headers={"Content-Type": JSON, "Date": date, **reply.headers})
 
@@ -145,7 +145,7 @@ async def _send_beginning(request: web.BaseRequest, reply: OutgoingReply, cut: R
     response = web.StreamResponse(status=reply.status, headers=reply.headers)
     response.content_length = len(reply.body)
     transport = request.transport
-    if transport is None or transport.is_closing():
+    if transport is None:
         return response
     # Bytes must have left before a connection is reset: drain waits for the last one.
     transport.set_write_buffer_limits(high=0)

@@ -43,7 +43,6 @@ class Weather:
     def __init__(self, faults: Iterable[Fault] = (), seed: int = 0) -> None:
         self._seed = seed
         self._script: list[_Entry] = []
-        self._added = 0
         self._streaks: Counter[tuple[str, str, str, str]] = Counter()
         self._released = asyncio.Event()
         self.struck: Counter[str] = Counter()
@@ -64,9 +63,8 @@ class Weather:
                 raise RequestInvalidError(f"weather = {fault!r}: expected a Fault")
         for fault in faults:
             seed = fault.when.seed if isinstance(fault.when, Chance) else None
-            dice = Random(f"{self._seed}/{self._added}" if seed is None else seed)  # noqa: S311
+            dice = Random(f"{self._seed}/{len(self._script)}" if seed is None else seed)  # noqa: S311
             self._script.append(_Entry(fault, dice))
-            self._added += 1
 
     def clear(self) -> None:
         """Remove every fault from the script; a request that is half-open stays so until `release`."""

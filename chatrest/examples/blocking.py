@@ -20,8 +20,6 @@ from chatrest import AsyncSession, Walk
 from chatrest.emulator import Emulator
 
 T = TypeVar("T")
-
-
 _OpenSession: TypeAlias = tuple[AsyncSession, asyncio.AbstractEventLoop, asyncio.Event]
 
 

@@ -111,8 +111,7 @@ def _show_preferences(call: ServiceCall) -> Document:
     preferences = {
         name.removesuffix("Preferences"): each for name, each in settings.items() if name.endswith("s")
     }
-    templates = selected(settings, ("usePrivacyTemplate",))
-    return {"preferences": preferences, "sound": {}, "templates": templates}
+    return {"preferences": preferences, "templates": selected(settings, ("usePrivacyTemplate",)), "sound": {}}
 
 
 _EXCEPTIONS: Final[dict[str, Callable[[ServiceCall], Any]]] = {

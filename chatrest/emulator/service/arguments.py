@@ -27,8 +27,6 @@ _ALIASES: Final = {"per_page": "perPage", "mentionswithTagInfo": "mentionsWithTa
 
 
 class _Paging(Struct, rename="camel"):
-    """The parameters by which lists continue."""
-
     page: Annotated[int, Meta(ge=1, le=10**9)] | UnsetType = UNSET
     per_page: PageSize | UnsetType = UNSET
     limit: PageSize | UnsetType = UNSET

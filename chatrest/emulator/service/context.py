@@ -32,8 +32,6 @@ class OutgoingReply(Struct, frozen=True):
 
 
 class Context(Struct, frozen=True):
-    """The data and the settings of one service."""
-
     store: Store
     app: Mapping[str, object]
     clock: Callable[[], float]

@@ -19,7 +19,6 @@ from .refusals import ServiceRefusal, act_on_each, bad_request, refusal
 from .users import tagged_user
 
 _StoreRecord: TypeAlias = Callable[[Context, Document], Document]
-"""Stores a record, and gives what the outcome shows of it; or refuses it."""
 
 
 def _import_records(member: str, kind: type[Body], store: _StoreRecord, call: ServiceCall) -> Document:

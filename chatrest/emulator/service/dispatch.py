@@ -139,9 +139,7 @@ class Service:
         """Return the scope of the request's key; 401 for a key, or an app, that is missing or wrong."""
         base, headers = request.path.removeprefix("/").partition("/")[0], request.headers
         credentials = headers.get("key"), headers.get("secret")
-        # An app's key is unknown to the management interface, and so is the path.
-        is_app_key = base == "management" and credentials == (None, None) and "apikey" in headers
-        if base not in ("v3", "management") or is_app_key:
+        if base not in ("v3", "management"):
             raise refusal("ERR_API_NOT_FOUND", request.method, request.path)
         if base == "management":
             if None in credentials:

@@ -31,9 +31,7 @@ from .refusals import ServiceRefusal, act_on_each, bad_request
 from .replies import ack
 from .users import user_record
 
-_ITEM_MEMBERS: Final = frozenset(
-    {"conversations", "featuresToAllow", "featuresToRestrict", "files", "triggerIds"}
-)
+_ITEM_MEMBERS: Final = {"conversations", "featuresToAllow", "featuresToRestrict", "files", "triggerIds"}
 """The members of bodies with documents, or with their keys."""
 _KEY_MEMBERS: Final = {
     "actions": "name", "custom": "_id", "discovered-urls": "urlId", "frontend-actions": "_id",
@@ -53,12 +51,10 @@ _NOUNS: Final = {
 _OWNERS: Final = {"/users": user_record, "/groups": group_record}
 """What refuses an owner that does not exist, if it is no document."""
 _SEARCHES: Final = ("search", "searchKey", "key")
-_NO_FILTERS: Final = frozenset(
-    {
-        *_SEARCHES, "affix", "createdAt", "cursor", "id", "limit", "logId", "page", "perPage", "sentAt",
-        "updatedAt",
-    }
-)  # fmt: skip
+_NO_FILTERS: Final = {
+    *_SEARCHES, "affix", "createdAt", "cursor", "id", "limit", "logId", "page", "perPage", "sentAt",
+    "updatedAt",
+}  # fmt: skip
 """The parameters that search or page; all others are members that documents must have."""
 
 
@@ -215,8 +211,8 @@ def _key_of(item: Any, documents: DocumentSet) -> str:
 def _add_item(call: ServiceCall, documents: DocumentSet, items: list[Any], key: str) -> str:
     """Store an item as a document; one that is there already is a success, too."""
     item = next(each for each in items if _key_of(each, documents) == key)
-    old = documents.get(key) or {"createdAt": call.now}
-    documents[key] = old | (item if isinstance(item, dict) else {}) | {key_member(documents.kind): key}
+    members = item if isinstance(item, dict) else {}
+    documents[key] = {"createdAt": call.now, **members, key_member(documents.kind): key}
     return "done"
 
 

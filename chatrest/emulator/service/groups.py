@@ -5,7 +5,6 @@ the group by an action message.
 """
 
 from functools import partial
-from math import inf
 from operator import itemgetter
 from typing import Final
 
@@ -14,7 +13,7 @@ from ..store.documents import Document, apply_changes
 from .arguments import Filters, has_tag, has_text, matching_records, range_filters
 from .context import Context, Handler, ServiceCall
 from .refusals import act_on_each, bad_request, refusal
-from .replies import LazyRecords, ack, changed_at
+from .replies import LazyRecords, ack, changed_at, page_beyond
 from .users import path_user, related_users, user_record
 
 APP: Final = str(SYSTEM["uid"])
@@ -90,14 +89,12 @@ def list_groups(call: ServiceCall) -> LazyRecords:
         and (not query.get("hasJoined") or call.acting_user in members.of(group["guid"]))
     ]
     if "affix" in query or "updatedAt" in query:
-        is_descending = query.get("affix") == "prepend"
-        position = query.get("updatedAt", inf if is_descending else -inf)
-        groups = [each for each in groups if (changed_at(each) - position) * (-1 if is_descending else 1) > 0]
-        groups.sort(key=changed_at)
+        is_ascending = query.get("affix") != "prepend"
+        ranked = [(changed_at(each), each) for each in (groups if is_ascending else reversed(groups))]
+        groups, _ = page_beyond(ranked, query.get("updatedAt"), len(groups), ascending=is_ascending)
     else:
-        is_descending = query.get("sortOrder") == "desc"
-        groups.sort(key=lambda group: group.get(query.get("sortBy", ""), 0))
-    groups = groups[::-1] if is_descending else groups
+        sort_by, is_descending = query.get("sortBy", ""), query.get("sortOrder") == "desc"
+        groups.sort(key=lambda group: group.get(sort_by, 0), reverse=is_descending)
     return LazyRecords(groups, partial(_group_view, call, with_tags=query.get("withTags", False)))
 
 

@@ -84,10 +84,9 @@ def _shown_data(data: Document, category: str, kind: str) -> Document:
         return data
     check_content(data, "media")
     # Sizes arrive as digits and are shown as numbers.
-    sizes = [number_of(item.get("size")) for item in data["attachments"]]
     attachments = [
-        item if size is None else item | {"size": size}
-        for item, size in zip(data["attachments"], sizes, strict=True)
+        item if (size := number_of(item.get("size"))) is None else item | {"size": size}
+        for item in data["attachments"]
     ]
     return data | {"attachments": attachments, "url": attachments[0].get("url")}
 

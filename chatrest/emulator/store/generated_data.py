@@ -292,11 +292,10 @@ def _records(
     ]
     weights += _zipf(len(rooms), _GROUP_SHARE)
     at, shares, kinds = EPOCH, list(accumulate(weights)), list(accumulate(KINDS.values()))
-    names = list(KINDS)
     for number in range(1, messages + 1):
         at += int(dice.random() * 120)
         [conversation] = dice.choices(conversations, cum_weights=shares)
-        [kind] = dice.choices(names, cum_weights=kinds)
+        [kind] = dice.choices(list(KINDS), cum_weights=kinds)
         yield encode(writer.record(kind, conversation, number, at))
 
 

@@ -42,7 +42,6 @@ class MessageMarks:
         return is_new
 
     def insert(self, marks: Iterable[Mark]) -> None:
-        """Store marks, each under the next id."""
         for mark in marks:
             self._marks.setdefault(mark.message, []).append(mark._replace(id=next(self._ids)))
 

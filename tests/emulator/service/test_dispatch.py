@@ -18,7 +18,7 @@ def test_an_error_has_the_form_of_the_service(ask: Asker) -> None:
         ({"key": "x", "secret": KEYS.secret}, 401, "AUTH_ERR_APIKEY_NOT_FOUND"),
         ({"key": KEYS.management}, 401, "AUTH_ERR_EMPTY_AUTH_HEADER"),
         ({}, 401, "AUTH_ERR_EMPTY_AUTH_HEADER"),
-        ({"apikey": KEYS.full_access}, 404, "ERR_API_NOT_FOUND"),
+        ({"apikey": KEYS.full_access}, 401, "AUTH_ERR_EMPTY_AUTH_HEADER"),
     ],
 )
 def test_the_management_keys(ask: Asker, headers: dict[str, str], status: int, code: str) -> None:

@@ -114,7 +114,7 @@ class Hidden(Fault, frozen=True):
 
     ids: frozenset[str]
 
-    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+    def rewrite_reply(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         page = json.loads(reply.body)
         page["data"] = [record for record in page["data"] if record["id"] not in self.ids]
         return OutgoingReply(reply.status, json.dumps(page).encode(), reply.headers)
@@ -154,7 +154,7 @@ class FirstIsOldest(Fault, frozen=True):
 
     accompanies: ClassVar[bool] = True
 
-    def rewritten(self, request: Request) -> Request:
+    def rewrite_request(self, request: Request) -> Request:
         return request._replace(query=request.query.replace("affix=prepend", "affix=append"))
 
 
@@ -200,7 +200,7 @@ async def test_what_is_older_than_the_window_is_not_read_of_a_list(tmp_path: Pat
 class WithoutGroups(Fault, frozen=True):
     """Lists lack the messages to groups."""
 
-    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+    def rewrite_reply(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         page = json.loads(reply.body)
         page["data"] = [record for record in page["data"] if record["receiverType"] != "group"]
         return OutgoingReply(reply.status, json.dumps(page).encode(), reply.headers)

@@ -38,7 +38,7 @@ class Strange(Fault, frozen=True):
     store: Store
     uid: str
 
-    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+    def rewrite_reply(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         position = query_of(request.query).get("id")
         if position is None or int(position) in self.store.ids(participant=self.uid):
             return reply
@@ -72,7 +72,7 @@ class NamesTheNext(Fault, frozen=True):
     store: Store
     uid: str
 
-    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+    def rewrite_reply(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         if query_of(request.query).get("affix") == "prepend":
             return reply
         begin, size = int(query_of(request.query).get("id", "0")), int(query_of(request.query)["perPage"])

@@ -48,7 +48,7 @@ class NoSuchUser(Fault, frozen=True):
 
     code: str
 
-    def changed(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
+    def rewrite_reply(self, reply: OutgoingReply, request: Request, number: int) -> OutgoingReply:
         return OutgoingReply(
             404, json.dumps({"error": {"code": self.code, "message": ""}}).encode(), reply.headers
         )
