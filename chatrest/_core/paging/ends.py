@@ -11,7 +11,7 @@ _END: Final = NextPage()
 
 def missing_items(view: PageView) -> NextPage | None:
     """Items that came, and did not when their page was asked for again: a fault."""
-    if not view.memory.is_withheld or view.ids:
+    if view.memory.asked_again != "withheld" or view.ids:
         return None
     return NextPage(error="a page with items came empty when it was asked for again")
 

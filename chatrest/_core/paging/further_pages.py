@@ -10,7 +10,7 @@ from ..requests.endpoint import Pairs
 from .order import Affix, is_ahead, last_id
 from .page_view import NO_LOCATION, PageView, describe, landmark_of, location_of, positions_of
 
-_MOST_EMPTY: Final = 100
+_MAX_EMPTY_PAGES: Final = 100
 """Empty pages in a row: more than that is no list."""
 _ATTRIBUTES: Final = dict(POSITION_MEMBERS)
 
@@ -31,7 +31,7 @@ class NextPage(Struct, frozen=True):
 
 def numbered_page_with_missing_records(view: PageView) -> NextPage | None:
     """Fewer records than a page by number counts: again, once, as no position leads to the missing ones."""
-    is_suspect = view.lacks_records and not view.memory.has_asked_again and view.goes_by_number
+    is_suspect = view.lacks_records and view.memory.asked_again == "no" and view.goes_by_number
     return NextPage(view.cursor.position, is_same=True) if is_suspect else None
 
 
@@ -63,7 +63,7 @@ def page_with_missing_records(view: PageView) -> NextPage | None:
     if not (view.lacks_records and view.ordered.by_id and view.served_position):
         return None
     if not view.ids:
-        return None if view.memory.has_asked_again else NextPage(view.cursor.position, is_same=True)
+        return NextPage(view.cursor.position, is_same=True) if view.memory.asked_again == "no" else None
     position = own_id(view)
     served_id, last = dict(view.served_position).get("id", ""), dict(position).get("id", "")
     return NextPage(position) if view.has_new and is_ahead(served_id, last, view.ordered.direction) else None
@@ -102,7 +102,7 @@ def same_page_again(view: PageView) -> NextPage | None:
         is_suspect = view.has_lost_meta and view.goes_by_number and not view.has_new
         is_suspect = is_suspect or (view.has_lost_position and not view.facts.paging.own_member)
     position, memory = view.cursor.position, view.memory
-    if not is_suspect or memory.has_asked_again or position in memory.empty_positions:
+    if not is_suspect or memory.asked_again != "no" or position in memory.empty_positions:
         return None
     return NextPage(position, is_same=True)
 
@@ -230,7 +230,7 @@ def _is_in_the_middle(view: PageView) -> bool:
     """Return True for an empty page by number where pagination counts more, within a bound."""
     is_numbered = "page" in view.asked_position or view.facts.paging.order == "service"
     pages = view.pagination.total_pages or 0
-    has_more = view.page_number < pages and view.claims_more and view.memory.empty_pages < _MOST_EMPTY
+    has_more = view.page_number < pages and view.claims_more and view.memory.empty_pages < _MAX_EMPTY_PAGES
     return has_more and is_numbered
 
 

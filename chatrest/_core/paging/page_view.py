@@ -97,7 +97,8 @@ class PageView(Struct, frozen=True, dict=True):
     @property
     def is_doubted(self) -> bool:
         """True if the service said "last" before in this walk, and more came."""
-        return self.memory.is_doubted or (self.memory.claimed_last and bool(self.ordered.items))
+        claim = self.memory.last_claim
+        return claim == "wrong" or (claim == "made" and bool(self.ordered.items))
 
     @property
     def position_fault(self) -> str | None:

@@ -42,7 +42,7 @@ T = TypeVar("T")
 _NOTHING = Memory()
 _NOTHING_ELSE: Final = structs.astuple(Position())[2:]
 """The members of a position that has an affix and an id alone."""
-_MOST_EMPTY: Final = 10
+_MAX_STEPS_BACK: Final = 10
 """Empty pages after which an earlier page is asked for, as long as nothing new is returned."""
 
 
@@ -122,7 +122,7 @@ def step(
         retry = cursor
         if target.position != cursor.position:  # from now on the direction is asked for
             retry = structs.replace(start, position=target.position or (), direction=arranged.direction)
-        return Step(start, [], 0, retry, structs.replace(memory, has_asked_again=True, is_withheld=bool(ids)))
+        return Step(start, [], 0, retry, structs.replace(memory, asked_again="withheld" if ids else "empty"))
     if target.is_earlier:
         return _step_back(start, target, facts, memory)
     result = Step(
@@ -150,7 +150,7 @@ def _ordinary_step(
     if direction not in ("append", "prepend") or cursor.direction not in (None, direction):
         return None
     claims_last = pagination and (pagination.current_page or 0) >= (pagination.total_pages or 0) > 0
-    if claims_last or memory.claimed_last or page.position_fault is not None:
+    if claims_last or memory.last_claim == "made" or page.position_fault is not None:
         return None
     if memory.after_items is not None:
         return None
@@ -183,7 +183,7 @@ def _ordinary_step(
         ids,
         memory.visited,
         True,
-        is_doubted=memory.is_doubted,
+        last_claim=memory.last_claim,
         total=total,
         has_changed=memory.has_changed or memory.total not in (None, total),
         earlier=asked if promise == "likely" else None,
@@ -224,7 +224,7 @@ def _step_back(start: Cursor, target: NextPage, facts: ListFacts, memory: Memory
         visited=memory.visited if target.landmark is None else memory.visited | {target.landmark},
         empty_positions=memory.empty_positions | {start.position},
         earlier=None,
-        has_asked_again=False,
+        asked_again="no",
         empty_pages=memory.empty_pages + 1,
     )
     return Step(start, [], 0, goal, remembered)
@@ -236,7 +236,7 @@ def _further_step(result: Step[T], view: PageView, target: NextPage) -> Step[T]:
     names = [name for name, _ in position]
     promise = _promise_of(start, view.page, count, view.facts, view.memory, view.largest)
     empty_positions = result.memory.empty_positions
-    if position in empty_positions or len(empty_positions) >= _MOST_EMPTY:
+    if position in empty_positions or len(empty_positions) >= _MAX_STEPS_BACK:
         promise = "none"  # an earlier page was asked for already, and had nothing new
     goal = Cursor(
         start.query,
@@ -273,8 +273,7 @@ def _next_memory(view: PageView, target: NextPage) -> Memory:
         keeps_ids=old.keeps_ids and (not items or len(items) < len(view.ids)),
         visited=old.visited if target.landmark is None else old.visited | {target.landmark},
         has_meta=old.has_meta or has_meta,
-        claimed_last=view.claims_last,
-        is_doubted=view.is_doubted,
+        last_claim="wrong" if view.is_doubted else "made" if view.claims_last else "none",
         after_items=old.after_items,
         empty_pages=0 if view.ids else old.empty_pages + 1,
         total=view.pagination.total,
@@ -302,7 +301,7 @@ def _promise_of(
             return "none" if is_given else "stated"
         # A service that claims "last" on every page may still count the remaining records right.
         counts_rest = total > 0 and (memory.total or 0) > len(memory.ids or ())
-        if counts_rest or ((total or pages) and not (memory.is_doubted or memory.claimed_last)):
+        if counts_rest or ((total or pages) and memory.last_claim == "none"):
             return "none"
     is_full = count >= facts.size or 0 < largest <= count
     has_position = (page.meta.cursor, page.meta.next, page.cursor) != (None, None, None)

@@ -1,13 +1,22 @@
 """The input of a step beside its page: facts of its list, memory of earlier steps, the largest page."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from ..requests.dialects import Paging
 from ..requests.endpoint import Pairs
 from .cursor import Cursor
+
+LastClaim: TypeAlias = Literal["none", "made", "wrong"]
+"""The claim to be the last page: `made` by the page before, or `wrong` if more came after one, in this walk.
+After a wrong one all such claims are ignored.
+"""
+AskedAgain: TypeAlias = Literal["no", "empty", "withheld"]
+"""Pages that are asked for again, once: one that was `empty`, or one whose items were `withheld`, and are
+expected again.
+"""
 
 
 class ListFacts(Struct, frozen=True, kw_only=True):
@@ -41,13 +50,8 @@ class Memory(Struct, frozen=True):
     """The landmarks of pages before: positions that cannot be compared, and pages by number."""
     has_meta: bool = False
     """True if a page had a position or pagination."""
-    claimed_last: bool = False
-    """True if the page before claimed to be the last."""
-    is_doubted: bool = False
-    """True if a page claimed to be the last, and more came: such claims are ignored from then on."""
-    has_asked_again: bool = False
-    is_withheld: bool = False
-    """True if the page that is asked for again had items, which were not given: they are expected again."""
+    last_claim: LastClaim = "none"
+    asked_again: AskedAgain = "no"
     after_items: Cursor | None = None
     """Of a list by page numbers, the cursor after the items of the last page that had any.
 

@@ -58,7 +58,7 @@ def next_position(
         return result.error
     if result.next is None:
         return None
-    is_again = result.memory.has_asked_again and not memory.get("has_asked_again")
+    is_again = result.memory.asked_again != "no" and "asked_again" not in memory
     return {"again": "yes"} | dict(result.next.position) if is_again else dict(result.next.position)
 
 

@@ -30,7 +30,7 @@ from tests.core.paging.steps import (
 )
 from tests.walk.service_model import Item, facts_for
 
-TWICE = {"has_asked_again": True}
+TWICE = {"asked_again": "empty"}
 IN_SERVICE_ORDER = Cursor("q", by_id=False)
 
 
@@ -143,9 +143,9 @@ def test_a_short_page_that_says_it_is_the_last_ends_below_the_largest(
 def test_a_last_page_that_was_not_the_last_makes_all_others_doubtful() -> None:
     last = page(7, cursor=position(7), pagination=Pagination(0, 1, 2, 1, 1))
     assert next_position(FIVE, last, largest=2) is None
-    assert next_position(FIVE, last, largest=2, claimed_last=True) == up(id="7")
-    assert step_over(FIVE, last, largest=2, claimed_last=True).memory.is_doubted
-    assert next_position(FIVE, last, largest=2, is_doubted=True) == up(id="7")
+    assert next_position(FIVE, last, largest=2, last_claim="made") == up(id="7")
+    assert step_over(FIVE, last, largest=2, last_claim="made").memory.last_claim == "wrong"
+    assert next_position(FIVE, last, largest=2, last_claim="wrong") == up(id="7")
 
 
 def test_empty_pages_in_a_row_are_counted() -> None:
@@ -182,7 +182,7 @@ COUNTED = structs.replace(UNREADABLE, meta=Meta(pagination=Pagination(9, 2, 2, 1
     ("a limit is no place", at(id="5", limit="2"), page(6, 7, cursor=position(5)), "does not move"),
     ("nor is a page's size", at(id="5", perPage="2"), page(6, 7, cursor=position(5)), "does not move"),
     ("items that are gone when they are asked for again", at(), page(),
-     "a page with items came empty when it was asked for again", {"is_withheld": True, **TWICE}),
+     "a page with items came empty when it was asked for again", {"asked_again": "withheld"}),
 )  # fmt: skip
 def test_errors(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any) -> None:
     check(cursor, listing, goal, options)

@@ -113,9 +113,8 @@ def nearly_ordinary(draw: Any) -> tuple[Cursor, Listing[Item], ListFacts, Memory
     )
     memory = Memory(
         draw(mostly(None, [behind])),
-        claimed_last=draw(mostly(False, True)),
-        is_doubted=draw(mostly(False, True)),
-        has_asked_again=draw(mostly(False, True)),
+        last_claim=draw(mostly("none", "made", "wrong")),
+        asked_again=draw(mostly("no", "empty", "withheld")),
         after_items=draw(mostly(None, cursor)),
     )
     facts = draw(mostly(BY_IDS, PAGED, THREAD, facts_for(2, "limit", BY_UPDATED), facts_for(3)))
