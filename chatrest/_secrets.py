@@ -142,13 +142,11 @@ def scrub_all(value: Any, secrets: Iterable[str], levels: int = DEEPEST) -> Any:
 def _pattern_of(secrets: tuple[str, ...], escaped: bool) -> re.Pattern[str] | None:
     patterns: list[str] = []
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        patterns += [re.escape(secret), _escaped(secret)] if escaped else [re.escape(secret)]
+        patterns.append(re.escape(secret))
+        # Any character may follow backslashes, so those of the secret are left out: the search stays fast.
+        if escaped and (spellings := [_spellings(char) for char in secret if char != "\\"]):
+            patterns.append(_BACKSLASHES.join(spellings))
     return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
-
-
-def _escaped(secret: str) -> str:
-    # Any character may follow backslashes, so those of the secret are left out, which keeps the search fast.
-    return _BACKSLASHES.join(_spellings(char) for char in secret if char != "\\") or re.escape(secret)
 
 
 def _spellings(char: str) -> str:
@@ -157,7 +155,7 @@ def _spellings(char: str) -> str:
     return rf"(?:{re.escape(char)}|u{code:04x}|%{code:02x}|&#(?:0*{code}|x0*{code:x});|{name})"
 
 
-def longest(secrets: Iterable[str]) -> int:
+def longest_spelling(secrets: Iterable[str]) -> int:
     """Return the largest number of characters that an escaped secret can have in a text."""
     return max((_LONGEST_ESCAPE * len(secret) for secret in secrets), default=0)
 

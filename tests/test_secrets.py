@@ -27,7 +27,7 @@ from chatrest._secrets import (
     for_repr,
     hide_in_repr,
     is_credential,
-    longest,
+    longest_spelling,
     repr_of,
     scrub,
     scrub_all,
@@ -191,7 +191,7 @@ def test_a_key_is_removed_in_any_escaping(spelt: str) -> None:
     assert "marks" not in scrubbed
     assert scrubbed.startswith("no key ")
     assert scrubbed.endswith(" here")
-    assert len(spelt) <= longest([ODD])
+    assert len(spelt) <= longest_spelling([ODD])
 
 
 @loop_over("key", ["\\", "\\\\\\", "a" * 30, "\\" * 30, "%" * 30, "u0075" * 6])

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
 _CONFLICTS: Final = 3
 """Attempts at a create that the store refuses although there is no object: a delete was under way."""
 _REACHABLE_SECONDS: Final = 20.0
@@ -189,7 +188,6 @@ class ObjectStore:
 
     async def entries(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the names of the objects, and of the folders, that are directly in the prefix."""
-
         listed = await self._call("list", "", lambda: self._obstore.list_with_delimiter_async(self._client))
         folders = (each.rstrip("/").rpartition("/")[2] for each in listed["common_prefixes"])
         return frozenset(each["path"] for each in listed["objects"] if each["size"]), frozenset(folders)

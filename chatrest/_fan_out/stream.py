@@ -43,7 +43,6 @@ class FanOut(Generic[T, R]):
         client: "Client",
         items: Iterable[T] | AsyncIterable[T],
         worker: Callable[[T], Awaitable[R]],
-        *,
         concurrency: int,
         ordered: bool,
         stop_after: int | None,
@@ -312,12 +311,4 @@ def fan_out(
     that gives the items. Raises `RequestInvalidError` for a wrong argument; while it is read, after the
     outcomes, what the input raised.
     """
-    return FanOut(
-        session._client,
-        items,
-        worker,
-        concurrency=concurrency,
-        ordered=ordered,
-        stop_after=stop_after,
-        deadline=deadline,
-    )
+    return FanOut(session._client, items, worker, concurrency, ordered, stop_after, deadline)

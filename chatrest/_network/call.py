@@ -27,14 +27,12 @@ from .._secrets import scrub
 from .._telemetry import LOGGER, Attempt, CallStart, Listener, Outcome, notify
 from ..errors import (
     ApiError,
-    DeadlineExceededError,
-    DeadlineReason,
     RateLimitError,
     RequestInvalidError,
     TransportError,
     request_id_of,
 )
-from .call_errors import Durations, Failure, MissedDeadline, final_error
+from .call_state import CallState, Failure
 from .options import CallOptions, Dice
 from .pool import Pool
 from .replies import (
@@ -96,12 +94,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
 class ActiveCall(Generic[R]):
     """One call, from its first attempt to its result or error."""
 
-    # Attributes of the class: a call that needs no waiting and no listener sets few of its own.
-    number: int = 0
-    stage: DeadlineReason = "place"
-    """What the call is waiting for, should its deadline pass."""
-    sent: bool = False
-    """True if the last exchange failed and may have sent something."""
     reply: Reply | None = None
 
     def __init__(
@@ -110,8 +102,10 @@ class ActiveCall(Generic[R]):
         self._call, self._request, self._pool = call, request, pool
         self._options, self._context = options, context
         self._gate = pool.gates[options.destination.app_id, call.endpoint.rate_class]
-        self.durations = Durations()
-        self._attempts = _NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT
+        self.state = CallState(
+            operation=call.endpoint.name, replay=call.endpoint.replay, deadline=options.deadline,
+            attempts=_NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT,
+        )  # fmt: skip
 
     async def result(self) -> R:
         """Return the endpoint's decoded reply; raise the last error, with a log of all attempts.
@@ -126,13 +120,12 @@ class ActiveCall(Generic[R]):
             return await (self._attempt() if self._context.start is None else self._reported_attempt())
         except (ApiError, TransportError) as error:
             failure = error
-        if self._attempts.pause is not None:
+        if self.state.attempts.pause is not None:
             try:
                 return await self._repeat(failure)
             except (ApiError, TransportError) as error:
                 failure = error
-        endpoint = self._call.endpoint
-        raise final_error(failure, endpoint.name, endpoint.replay, self._attempts)
+        raise self.state.final_error(failure)
 
     async def _repeat(self, failure: Failure) -> R:
         outcomes = [failure]  # of the attempt that was made already
@@ -144,36 +137,36 @@ class ActiveCall(Generic[R]):
                 return await (self._attempt() if self._context.start is None else self._reported_attempt())
             except RequestInvalidError:
                 # Closed: the error of a change that was sent before must not say that nothing was sent.
-                last = self._attempts.error
+                last = self.state.attempts.error
                 if last is None or self._call.endpoint.replay != "idempotent":
                     raise
-                self._attempts = structs.replace(self._attempts, pause=None)
+                self.state.attempts = structs.replace(self.state.attempts, pause=None)
             raise last
 
         loop = tenacity.AsyncRetrying(
             sleep=self._sleep,
             retry=tenacity.retry_if_exception(
-                lambda error: isinstance(error, Failure) and self._attempts.pause is not None
+                lambda error: isinstance(error, Failure) and self.state.attempts.pause is not None
             ),
-            wait=lambda _: self._attempts.pause or 0.0,
+            wait=lambda _: self.state.attempts.pause or 0.0,
         )
         return await loop(attempt)
 
     async def _sleep(self, seconds: float) -> None:
         """Sleep the pause between two attempts, and measure it: it may be cut short."""
-        timing, error = self._context.timing, self._attempts.error
-        LOGGER.debug("attempt %d failed, again in %.1f s: %s", self.number, seconds, error)
+        timing, error = self._context.timing, self.state.attempts.error
+        LOGGER.debug("attempt %d failed, again in %.1f s: %s", self.state.number, seconds, error)
         began = timing.now()
         try:
             await timing.sleep(seconds)
         finally:
-            self.durations.waited += timing.now() - began
+            self.state.waited += timing.now() - began
 
     # ── one attempt ──
 
     async def _reported_attempt(self) -> R:
         """Make an attempt and send its telemetry, which has the pause that is planned after it."""
-        before, cause = structs.replace(self.durations), self._attempts.error
+        before, cause = structs.replace(self.state), self.state.attempts.error
         error_name: str | None = "CancelledError"
         try:
             value = await self._attempt()
@@ -181,37 +174,37 @@ class ActiveCall(Generic[R]):
             return value
         except Exception as error:
             # Of a pause that does not fit into the deadline, the error is that of the call.
-            is_planned = self._attempts.count == self.number
-            error_name = type(self._attempts.error if is_planned else error).__name__
+            is_planned = self.state.attempts.count == self.state.number
+            error_name = type(self.state.attempts.error if is_planned else error).__name__
             raise
         finally:
             notify(self._context.listeners, self._attempt_telemetry(before, error_name, cause))
 
     async def _attempt(self) -> R:
         options, now = self._options, self._context.timing.now
-        self.number += 1
+        self.state.number += 1
         self.reply = None
         try:
-            began = self.began if self.number == 1 else now()
+            began = self.began if self.state.number == 1 else now()
             if options.deadline is not None:
                 remaining = options.deadline - (began - self.began)
                 if (wait := self._gate.expected_wait(options.priority)) >= remaining > 0:
-                    raise self._missed_deadline().wait_error(wait, "rate limit", remaining)
+                    raise self.state.wait_error(wait, "rate limit", remaining)
             if not self._gate.try_enter(options.priority, began):
                 await self._wait_to_enter()
                 began = now()
-            self.stage = "network"
+            self.state.stage = "network"
             try:
                 self.reply = reply = await self._pool.exchange(self._request, options.timeouts)
                 self._pool.has_replied = True
             except BaseException as error:
                 self._gate.pacer.forget()
-                self.sent = getattr(error, "sent", True)  # where it is not known, it may have been
+                self.state.sent = getattr(error, "sent", True)  # where it is not known, it may have been
                 raise
             finally:
                 self._gate.release(options.priority)
                 ended = now()
-                self.durations.network += ended - began
+                self.state.network += ended - began
             self._check_reply(reply, began, ended)
             if len(reply.body) <= INLINE_BYTES:
                 value = read_reply(reply, self._call, options)
@@ -220,7 +213,7 @@ class ActiveCall(Generic[R]):
             if self._call.acting_user is not None:
                 note_acting_user(self._context.ignored, self._call.endpoint, self._call.acting_user, value)
             if self._context.start is not None:
-                self.durations.decoded += now() - ended
+                self.state.decoded += now() - ended
             return value
         except (ApiError, TransportError) as error:
             failure = error
@@ -231,7 +224,7 @@ class ActiveCall(Generic[R]):
         """Learn the rate limit from a reply; raise its error, or that of a deadline that has passed."""
         options = self._options
         if options.on_reply is not None:
-            report_reply(options.on_reply, reply, self._call, self.number, options)
+            report_reply(options.on_reply, reply, self._call, self.state.number, options)
         refused = None if reply.status == 200 else refusal(reply, self._call, options)
         limit = (
             signal(reply.headers, None, LIMIT_NAMES)
@@ -244,8 +237,8 @@ class ActiveCall(Generic[R]):
             self._gate.pacer.observe(ended, limit, began)
         # The loop's timer knows nothing of a clock that tests have set.
         if options.deadline is not None and ended - self.began > options.deadline:
-            self.sent = True
-            raise self.deadline_passed()
+            self.state.sent = True
+            raise self.state.deadline_error()
         if refused is not None:
             raise refused
 
@@ -254,14 +247,14 @@ class ActiveCall(Generic[R]):
         priority, now = self._options.priority, self._context.timing.now
         pace = self._gate.expected_wait(priority)
         began = now()
-        self.sent = False
+        self.state.sent = False
         try:
             await self._gate.enter(priority)
         finally:
             waited = now() - began
-            self.durations.paced += min(waited, pace)
-            self.durations.queued += max(0.0, waited - pace)
-            self.stage = "place" if waited > pace or not pace else "rate limit"
+            self.state.paced += min(waited, pace)
+            self.state.queued += max(0.0, waited - pace)
+            self.state.stage = "place" if waited > pace or not pace else "rate limit"
 
     # ── the next attempt ──
 
@@ -270,37 +263,19 @@ class ActiveCall(Generic[R]):
 
         Raises `DeadlineExceededError` if that pause ends after the deadline.
         """
-        error.operation = self._call.endpoint.name
-        self._attempts = self._attempts.with_failure(error, has_replied=self._pool.has_replied)
-        self.stage = "wait"
-        if self._options.retry.repeats(self._attempts, self._call.endpoint.replay):
-            self._attempts = self._attempts.with_pause(self._pause_before_repeat())
-
-    def _pause_before_repeat(self) -> float:
-        """Return the seconds until the next attempt; raise `DeadlineExceededError` if they are too many."""
-        options, now = self._options, self._context.timing.now()
-        slot = self._gate.delay(options.priority)
-        pause = options.retry.wait(self._attempts, self._context.dice, slot)
-        is_limited = isinstance(self._attempts.error, RateLimitError)
+        options, state, replay = self._options, self.state, self._call.endpoint.replay
+        error.operation = state.operation
+        state.attempts = state.attempts.with_failure(error, has_replied=self._pool.has_replied)
+        state.stage = "wait"
+        if not options.retry.repeats(state.attempts, replay):
+            return
+        now, is_limited = self._context.timing.now(), isinstance(error, RateLimitError)
+        pause = options.retry.wait(state.attempts, self._context.dice, self._gate.delay(options.priority))
         if not is_limited:
             pause = max(pause, self._pool.budget.spend(now))
         if options.deadline is not None and (remaining := options.deadline - (now - self.began)) <= pause:
-            raise self._missed_deadline().wait_error(pause, "rate limit" if is_limited else "wait", remaining)
-        return pause
-
-    # ── errors ──
-
-    def deadline_passed(self) -> DeadlineExceededError:
-        return self._missed_deadline().passed_error(self.stage)
-
-    def _missed_deadline(self) -> MissedDeadline:
-        endpoint, deadline = self._call.endpoint, self._options.deadline
-        assert deadline is not None
-        return MissedDeadline(
-            operation=endpoint.name, deadline=deadline, attempts=self._attempts, durations=self.durations,
-            sent=self._attempts.count + (self.stage == "network"),
-            may_be_applied=self.sent and endpoint.replay == "never",
-        )  # fmt: skip
+            raise state.wait_error(pause, "rate limit" if is_limited else "wait", remaining)
+        state.attempts = state.attempts.with_pause(pause)
 
     # ── telemetry ──
 
@@ -309,22 +284,22 @@ class ActiveCall(Generic[R]):
             self._request = with_headers(self._request, added)
 
     def _attempt_telemetry(
-        self, before: Durations, error_name: str | None, cause: BaseException | None
+        self, before: CallState, error_name: str | None, cause: BaseException | None
     ) -> Attempt:
-        """Return the telemetry of the attempt that has just ended; `before` are the durations until then."""
-        reply, attempts, durations = self.reply, self._attempts, self.durations
+        """Return the telemetry of the attempt that has just ended; `before` is the state until then."""
+        reply, state, attempts = self.reply, self.state, self.state.attempts
         headers: Mapping[str, str] = {} if reply is None else reply.headers
         stated, request_id = signal(headers), request_id_of(headers)
-        is_planned = attempts.count == self.number  # it failed, and a repetition was considered
+        is_planned = attempts.count == state.number  # it failed, and a repetition was considered
         return Attempt(
             *astuple(self._start),
-            number=self.number,
+            number=state.number,
             status=None if reply is None else reply.status,
             reply_bytes=0 if reply is None else len(reply.body),
-            paced=durations.paced - before.paced,
-            queued=durations.queued - before.queued,
-            network=durations.network - before.network,
-            decoded=durations.decoded - before.decoded,
+            paced=state.paced - before.paced,
+            queued=state.queued - before.queued,
+            network=state.network - before.network,
+            decoded=state.decoded - before.decoded,
             pause=attempts.pause if is_planned else None,
             request_id=None if request_id is None else scrub(request_id, self._options.secrets),
             limit=stated.limit,
@@ -334,11 +309,16 @@ class ActiveCall(Generic[R]):
         )
 
     def outcome(self, error_name: str | None) -> Outcome:
+        state = self.state
         return Outcome(
             *astuple(self._start),
-            attempts=self.number,
+            attempts=state.number,
             seconds=self._context.timing.now() - self.began,
-            **structs.asdict(self.durations),
+            paced=state.paced,
+            queued=state.queued,
+            network=state.network,
+            decoded=state.decoded,
+            waited=state.waited,
             status=None if self.reply is None else self.reply.status,
             error=error_name,
         )

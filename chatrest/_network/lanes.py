@@ -48,10 +48,6 @@ class LaneQueues:
     def queue(self, lane: Priority) -> OrderedDict[Waiter, None]:
         return self.interactive if lane == "interactive" else self.bulk
 
-    def count_ahead(self, lane: Priority) -> int:
-        """Return the number of waiters that are served before a new one in `lane`."""
-        return len(self.interactive) if lane == "interactive" else len(self)
-
     def join(self, lane: Priority) -> Waiter:
         waiter, queue = Waiter(lane), self.queue(lane)
         if queue is _NO_WAITERS:

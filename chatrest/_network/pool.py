@@ -5,7 +5,6 @@ places from another one: see `places.py`. Only this module limits concurrency.
 """
 
 from collections.abc import Awaitable, Callable
-from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 
 from msgspec import Struct
@@ -15,6 +14,7 @@ from .._core.pace.retry import RetryBudget
 from .._core.requests.arguments import Timeouts
 from .._core.requests.endpoint import RateClass
 from .._core.requests.wire import Request
+from .._texts import name_list
 from ..errors import RequestInvalidError
 from .places import PrioritySemaphore
 from .rate_gate import MakePacer as MakePacer, RateGate, RateGates
@@ -124,10 +124,7 @@ class PoolState:
     def _held_back(self) -> str:
         limits = (_limit_state(*key, gate) for key, gate in self._pool.gates.items() if gate.waiting)
         apps = dict.fromkeys(limit.app_id for limit in limits if limit.next_slot > 0)
-        if not apps:
-            return ""
-        more = f" and {len(apps) - _MOST_NAMES} more" if len(apps) > _MOST_NAMES else ""
-        return f", held back: {', '.join(islice(apps, _MOST_NAMES))}{more}"
+        return f", held back: {name_list(list(apps), _MOST_NAMES)}" if apps else ""
 
 
 class Pool:

@@ -58,7 +58,8 @@ class RateGate:
     def expected_wait(self, lane: Priority) -> float:
         """Return the estimated seconds that a new request in `lane` would wait for its slot."""
         interval = 1 / self.pacer.rate if self.pacer.rate else 0.0
-        return self.delay(lane) + self.lanes.count_ahead(lane) * interval
+        earlier = self.lanes.interactive if lane == "interactive" else self.lanes
+        return self.delay(lane) + len(earlier) * interval
 
     def try_enter(self, lane: Priority, now: float) -> bool:
         lanes, pacer, urgent = self.lanes, self.pacer, lane == "interactive"

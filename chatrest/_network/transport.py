@@ -14,6 +14,7 @@ import os
 import socket
 import ssl as tls
 from collections.abc import Mapping
+from functools import lru_cache
 from math import inf
 from typing import Any, Final, TypeAlias
 
@@ -85,8 +86,6 @@ class Transport:
     def __init__(self, *, verify: Verify = True, proxy: str | None = None, cap: int) -> None:
         self._cap = cap
         self._has_proxy = proxy is not None
-        self._timeouts: tuple[Timeouts | None, aiohttp.ClientTimeout] = (None, aiohttp.ClientTimeout())
-        """The time limits of the last exchange, and those of aiohttp that are made of them."""
         self._timer = ExpiryTimer()
         self._closed = False
         # limit=0: only the pool limits the number of concurrent requests.
@@ -132,7 +131,7 @@ class Transport:
                 data=io.BytesIO(request.body or b"") if size > _LARGE_BYTES else request.body,
                 skip_auto_headers=None if is_plain or "Content-Type" in request.headers else _WITHOUT_TYPE,
                 allow_redirects=False,
-                timeout=self._client_timeout(timeouts),
+                timeout=_client_timeout(timeouts.connect, timeouts.read),
             )
             try:
                 body = self._short_body(response)
@@ -221,12 +220,6 @@ class Transport:
         text = f"the reply is larger than max_reply_bytes = {self._cap}: {reason}"
         return ReplyUnreadableError(text, answered=True)
 
-    def _client_timeout(self, timeouts: Timeouts) -> aiohttp.ClientTimeout:
-        if timeouts is not self._timeouts[0]:  # most calls of a session have the same
-            made = aiohttp.ClientTimeout(total=None, connect=timeouts.connect, sock_read=timeouts.read)
-            self._timeouts = (timeouts, made)
-        return self._timeouts[1]
-
 
 class _Connector(aiohttp.TCPConnector):
     """A connector that gives an exchange one connection, without unrequested data, and notes it.
@@ -252,6 +245,11 @@ class _Connector(aiohttp.TCPConnector):
             connection = await aiohttp.TCPConnector.connect(self, req, traces, timeout)
         exchange.has_connected = True
         return connection
+
+
+@lru_cache(16)
+def _client_timeout(connect: float | None, read: float | None) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
 
 
 def _failure(error: Exception, timeouts: Timeouts, exchange: Exchange) -> TransportError:

@@ -1,19 +1,8 @@
 """A job on a Dask cluster: its plugin on the workers, its rate, and the tasks of its parts.
 
-| what happens                                   | what becomes of it                                      |
-|------------------------------------------------|---------------------------------------------------------|
-| a worker dies                                  | the scheduler gives its parts to others, a few times;   |
-|                                                | then `NoResultError`                                    |
-| a worker has no key, or one that is refused,   | its part goes to another one, and it gets no more;      |
-| another version, does not see OUT, or its disk | `ClusterError`, with all their reasons, if no other     |
-| is full                                        | worker is left                                          |
-| the scheduler goes away                        | `ClusterError`                                          |
-| there is no worker                             | the job waits for one; `ClusterError` after a minute    |
-| the command dies                               | the scheduler drops its tasks; their threads see it,    |
-|                                                | and cancel the parts                                    |
-
-A part that fails becomes a new task for other workers: Dask's own retries would go to the same worker, as it
-is idle. All that the cluster keeps of a job has the job's name, and is removed when the job ends.
+`chatrest/guide/clusters.md` has as a table what becomes of it when a worker, the scheduler or the command
+dies. A part that fails becomes a new task for other workers: Dask's own retries would go to the same worker,
+as it is idle. All that the cluster keeps of a job has the job's name, and is removed when the job ends.
 
 Tasks report by events of the job's topic; grants of the rate are sent by `client.run`. If this process dies,
 workers send requests until their leases end: three seconds, or with more than 150 tasks a fiftieth of their

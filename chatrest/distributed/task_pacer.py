@@ -47,7 +47,6 @@ class TaskPacer:
         request_report: Callable[[], object], head_start: float = 0.0,
     ) -> None:  # fmt: skip
         self.stated_limit: float | None = None
-        self.remaining: float | None = None
         self.rate: float | None = None
         """Requests a second of the whole cluster; None while there are none."""
         self._name, self._rate_class = name, rate_class
@@ -118,7 +117,7 @@ class TaskPacer:
 
     def observe(self, now: float, signal: Signal, sent: float) -> None:
         self._under_way -= 1
-        self.stated_limit, self.remaining = signal.limit or self.stated_limit, signal.remaining
+        self.stated_limit = signal.limit or self.stated_limit
         epoch = self._epoch if sent >= self._epoch_began else 0
         if signal.limited and epoch:  # the rest of the share must not be used
             self._limited_epoch, self._share = epoch, 0.0

@@ -73,7 +73,6 @@ class GatePacer(Protocol):
     """See `Pacer`."""
 
     stated_limit: float | None
-    remaining: float | None
 
     @property
     def rate(self) -> float | None: ...

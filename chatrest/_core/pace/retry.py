@@ -29,7 +29,7 @@ from ...errors import (
 from ..requests.arguments import check_seconds, check_unquoted, hides_arguments
 from ..requests.endpoint import Replay
 
-LOGGED: Final = 20
+MOST_LOGGED: Final = 20
 """The first attempts that a log keeps: a bulk call may make thousands."""
 _LEAST_NAMED: Final = 1.0
 """Seconds: if a service names less and refuses the next attempt, too, its time does not count."""
@@ -99,10 +99,8 @@ class Attempts(Struct, frozen=True, kw_only=True):
     """The error of the last one."""
     pause: float | None = None
     """Seconds until the next attempt; None if there is to be none."""
-    waited: float = 0.0
-    """Seconds waited between attempts, `pause` included."""
     log: tuple[tuple[str, float | None], ...] = ()
-    """Error text and seconds waited after it, of the first `LOGGED` attempts with another one after them."""
+    """Error text and seconds waited after it, of the first attempts that had another one after them."""
 
     @property
     def failed(self) -> int:
@@ -122,8 +120,8 @@ class Attempts(Struct, frozen=True, kw_only=True):
         )
 
     def with_pause(self, seconds: float) -> "Attempts":
-        log = self.log if len(self.log) == LOGGED else (*self.log, (str(self.error), seconds))
-        return structs.replace(self, pause=seconds, waited=self.waited + seconds, log=log)
+        log = self.log if len(self.log) == MOST_LOGGED else (*self.log, (str(self.error), seconds))
+        return structs.replace(self, pause=seconds, log=log)
 
 
 class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):

@@ -41,14 +41,10 @@ def check_values(body: bytes) -> None:
             )
 
 
-def too_many(count: int) -> ReplyUnreadableError:
-    return ReplyUnreadableError(f"data: expected at most {MOST_RECORDS} records, got {count}")
-
-
 def check_records(count: int) -> None:
     """Raise `ReplyUnreadableError` for a list of more than `MOST_RECORDS` records."""
     if count > MOST_RECORDS:
-        raise too_many(count)
+        raise ReplyUnreadableError(f"data: expected at most {MOST_RECORDS} records, got {count}")
 
 
 def is_dense(body: bytes) -> bool:

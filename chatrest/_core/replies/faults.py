@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from ..._models.raw_json import text_of
-from ..._secrets import longest, scrub, scrub_all
+from ..._secrets import longest_spelling, scrub, scrub_all
 from ...error_codes import KINDS
 from ...errors import (
     ApiError,
@@ -60,9 +60,10 @@ def fault(
     message = _printable(_message(record) or _text(value if is_json else body, secrets))
     message = message[: _LONGEST if is_json or record else _LONGEST_TEXT] or _phrase(status)
     kind = api_error_class(status, code)
-    if kind is BadRequestError and _names_existing(record):
+    texts = _texts([record.get("message"), record.get("details")])
+    if kind is BadRequestError and any(map(_EXISTS.search, texts)):  # the record to create is there already
         kind = ConflictError
-    is_unserved = kind is NotFoundError and not _names_record(status, code)
+    is_unserved = kind is NotFoundError and not _is_about_record(status, code)
     error = kind(
         f"{operation}: {status}{f' {code}' if code else ''}: {message}{_fields(record)}"
         f"{_hint(status, code, is_unserved=is_unserved)}",
@@ -99,11 +100,6 @@ def _cut_error(body: bytes) -> dict[str, Any] | None:
     return None if match is None else read_body(b"{%b}" % match[1].rstrip(b", \t\r\n"))
 
 
-def _names_existing(record: dict[str, Any]) -> bool:
-    """Return True if an error's message or details say that the record to create exists already."""
-    return any(_EXISTS.search(text) for text in _texts([record.get("message"), record.get("details")]))
-
-
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -112,7 +108,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _names_record(status: int, code: str | None) -> bool:
+def _is_about_record(status: int, code: str | None) -> bool:
     """Return True if a not-found error is about a record, and not about the operation itself."""
     if status != 404:
         return code != _UNSERVED
@@ -165,7 +161,7 @@ def _text(reply: Any, secrets: tuple[str, ...]) -> str:
 
 def _beginning(body: bytes, secrets: tuple[str, ...]) -> str:
     """Return the first characters of a text, scrubbed; a cut text loses an end that may be half a key."""
-    reach = longest(secrets)
+    reach = longest_spelling(secrets)
     text = scrub(text_of(body[: _WINDOW + reach]), secrets)
     return text[:-reach] if reach and len(body) > _WINDOW + reach else text
 

@@ -26,7 +26,7 @@ from ..._models.messages import (
 )
 from ..._models.raw_json import REFUSED
 from ...errors import ReplyUnreadableError
-from .bounds import COUNTED_BYTES, MOST_RECORDS, STRICT_BYTES, is_dense, too_many
+from .bounds import COUNTED_BYTES, STRICT_BYTES, check_records, is_dense
 from .envelope import Listing, ListReply
 from .scanner import TooDeep, read_record
 
@@ -122,8 +122,7 @@ class RecordKind(Generic[T]):
         if page is None:
             return None
         items = page.data
-        if len(items) > MOST_RECORDS:
-            raise too_many(len(items))
+        check_records(len(items))
         if not is_loose:
             self._finish(items, None)
             return page.listing(items, body)  # type: ignore[no-any-return]
