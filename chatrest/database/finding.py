@@ -5,13 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from .._cloud.address import is_address
 from ..export import read_raw
 from .rows import NAMES, batched, clean_records, message_values
 
-_COLUMN_INDEXES: Final = [NAMES.index(name) for name in ("sender", "conversation_id", "sent_at", "number")]
 _Match: TypeAlias = tuple[bytes, int | None, int | None]
 """A record, its time and its number."""
 
@@ -41,8 +40,8 @@ def find_raw(
 
     def matches(records: Iterator[bytes]) -> Iterator[_Match]:
         for raws in batched(records):
-            values = message_values(clean_records(raws)[0])
-            members = (values[index] for index in _COLUMN_INDEXES)
+            values = dict(zip(NAMES, message_values(clean_records(raws)[0]), strict=True))
+            members = (values[name] for name in ("sender", "conversation_id", "sent_at", "number"))
             for raw, sender, conversation, sent_at, number in zip(raws, *members, strict=True):
                 is_of_sender = not senders or sender in senders
                 if is_of_sender and (not conversations or conversation in conversations):

@@ -22,8 +22,6 @@ _ESCAPES: Final = re.compile(
 _READER: Final = MessageReader(COLUMNS)
 _ROWS_AT_ONCE: Final = 500
 """Rows of a table that are inserted together."""
-_DECODED_AT_ONCE: Final = 32
-"""Records whose UTF-8 is checked together: with more, most of the time is spent on getting memory."""
 
 
 def batched(raws: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -46,10 +44,9 @@ def clean_records(raws: list[bytes]) -> tuple[list[bytes], int]:
     lines = b"\n".join(raws)
     if b"\\u" in lines or b"\0" in lines:
         raws = _ESCAPES.sub(replacement, lines).split(b"\n")
-    not_ascii = list(filterfalse(bytes.isascii, raws))
     try:
-        for start in range(0, len(not_ascii), _DECODED_AT_ONCE):
-            b"".join(not_ascii[start : start + _DECODED_AT_ONCE]).decode()
+        for raw in filterfalse(bytes.isascii, raws):
+            raw.decode()
     except UnicodeDecodeError:
         before = b"".join(raws).count(_REPLACEMENT)
         raws = [raw.decode(errors="replace").encode() for raw in raws]

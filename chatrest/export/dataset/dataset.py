@@ -141,9 +141,6 @@ def _reasons(counts: AttachmentCounts) -> list[str]:
     return reasons
 
 
-# ── tables ──
-
-
 def _pieces(rows: IO[bytes]) -> Iterator[SourceLines]:
     rows.seek(0)
     while lines := rows.readlines(_PIECE):

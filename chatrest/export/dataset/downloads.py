@@ -191,9 +191,6 @@ def _failure(error: Exception) -> DownloadError:
     return DownloadError(text, may_pass=True)
 
 
-# ── addresses ──
-
-
 def address_fault(url: str, *, local: bool) -> str | None:
     """Return why nothing is fetched from this address; None for one that is allowed.
 

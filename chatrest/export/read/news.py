@@ -24,10 +24,7 @@ from .exports import Position, PositionError, open_exports, position_of, runs_of
 from .folder_view import FolderView, MessageFile, from_each
 
 ChangeKind: TypeAlias = Literal["new", "changed", "deleted"]
-_Event: TypeAlias = tuple[int, str, IdSet]
-"""A run, a kind of news as in the journal, and the ids."""
 _KINDS: Final[tuple[ChangeKind, ...]] = ("new", "changed", "deleted")
-_RUN_KIND: Final = itemgetter(0, 1)
 _ADD_VERSION: Final = "INSERT INTO versions(id, raw) VALUES(?, ?)"
 
 
@@ -68,9 +65,6 @@ class ExportNews:
         self._open.close()
 
 
-# ── the journal of one export ──
-
-
 def _read_journal(view: FolderView, state: FolderState, after: int) -> "JournalNews":
     journal = _journal(view, state)
     if after > journal.run:
@@ -81,10 +75,8 @@ def _read_journal(view: FolderView, state: FolderState, after: int) -> "JournalN
         )
     last_run = max(after, journal.run - 1) if state.is_in_use else journal.run
     noted = [*journal.news.all(), (journal.run, "new", journal.news.pending())]
-    groups = groupby((each for each in noted if each[0] <= last_run), _RUN_KIND)
-    events: list[_Event] = [
-        (run, kind, IdSet.union(ids for _, _, ids in group)) for (run, kind), group in groups
-    ]
+    groups = groupby((each for each in noted if each[0] <= last_run), itemgetter(0, 1))
+    events = [(run, kind, IdSet.union(ids for _, _, ids in group)) for (run, kind), group in groups]
     reported = sorted(_reported(events, after), key=lambda each: (each.run, _KINDS.index(each.kind)))
     news = [each for each in reported if each.ids]
     changed = defaultdict[int, IdSet](IdSet)
@@ -106,8 +98,11 @@ def _journal(view: FolderView, state: FolderState) -> Journal:
     return state.journal
 
 
-def _reported(events: list[_Event], after: int) -> Iterator[News]:
-    """Yield by run and kind the ids that are reported, as the table of `changes` says."""
+def _reported(events: list[tuple[int, str, IdSet]], after: int) -> Iterator[News]:
+    """Yield by run and kind the ids that are reported, as the table of `changes` says.
+
+    An event is a run, a kind of news as in the journal, and the ids.
+    """
     nothing = IdSet()
     deleted_before = deleted_now = added = changed = reported = nothing
     by_run: dict[int, IdSet] = {}

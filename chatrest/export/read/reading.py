@@ -106,9 +106,6 @@ def _messages(path: Path, raws: list[bytes]) -> Iterator[Message]:
             raise damage_error(path, error) from None
 
 
-# ── the messages ──
-
-
 def _records(
     out: object, since: Time | None, until: Time | None, source: Sources | None
 ) -> Iterator[tuple[Path, list[bytes]]]:

@@ -236,9 +236,6 @@ class _UnfinishedBag:
         )  # fmt: skip
 
 
-# ── the files of an export ──
-
-
 def _times(journal: Journal, folder: Path) -> Iterator[int]:
     """Yield times in seconds between which all dated messages of an export are.
 
@@ -294,9 +291,6 @@ def _copy(source: Path, target: Path, size: int | None = None) -> None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):  # Python names the source, whose disk may have room
             raise OSError(error.errno, error.strerror, str(target)) from None
         raise
-
-
-# ── bag-info.txt ──
 
 
 def _info(facts: ExportFacts, period: list[int]) -> Iterator[tuple[str, str]]:

@@ -22,16 +22,14 @@ from .result import Finding, Remedy, id_list
 
 def state_findings(state: FolderState) -> Iterator[Finding]:
     """Yield why the journal or the manifest cannot be used."""
+    advice = Remedy.NEW_FOLDER if state.manifest is None and state.journal is None else Remedy.RUN
     if state.journal_fault:
-        advice = Remedy.REBUILD if state.journal_remedy else Remedy.RUN
-        advice = Remedy.NEW_FOLDER if state.manifest is None else advice
-        yield Finding("journal", JOURNAL, state.journal_fault, advice)
+        can_rebuild = state.journal_remedy and state.manifest is not None
+        yield Finding("journal", JOURNAL, state.journal_fault, Remedy.REBUILD if can_rebuild else advice)
     elif state.journal is None:
         text = f"it is not there: bytes were compared with {MANIFEST}, and nothing else is proven"
-        advice = Remedy.NEW_FOLDER if state.manifest is None else Remedy.RUN
         yield Finding("incomplete", JOURNAL, text, advice)
     if state.manifest is None:
-        advice = Remedy.NEW_FOLDER if state.journal is None else Remedy.RUN
         yield Finding("manifest", MANIFEST, state.manifest_fault, advice)
 
 

@@ -170,9 +170,6 @@ def _advice(file: StoreFile, kind: Kind) -> Remedy:
     return Remedy.READ_AGAIN if kind == "missing" else Remedy.SET_ASIDE
 
 
-# ── the content of a file ──
-
-
 class FileFaultError(Exception):
     def __init__(self, kind: Kind, text: str) -> None:
         super().__init__(text)
