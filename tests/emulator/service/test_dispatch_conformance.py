@@ -32,7 +32,7 @@ BODIES: Final[dict[str, Any]] = {
     "conversations.update_group": {"tags": ["x"]},
     "conversations.update_user": {"tags": ["x"]},
     "data_import.import_groups": {"groups": {"1": GROUP | {"createdAt": 1}}},
-    "data_import.import_members": {"members": {"1": {"guid": "den", "uid": "cat"}}},
+    "data_import.import_members": {"members": {"1": {"guid": "den", "uid": "dan"}}},
     "data_import.import_messages": {"messages": {"1": TEXT | {"sender": "ann", "muid": "m", "sentAt": 1}}},
     "data_import.import_users": {"users": {"1": IMPORTED}},
     "friends.add": {"accepted": ["cat"]},
