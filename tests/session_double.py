@@ -21,6 +21,7 @@ class Sender:
         self.app_id, self.acting_user = app_id, acting_user
         self.page_sizes = PageSizes()
         self.check_acting_user = True
+        self.reads_rows = self.drops_mismatches = False
         self.has_reader_token = False
         self.cursor_key = None if key is None else CursorKey(key)
         self.answers = list(answers)

@@ -4,7 +4,7 @@ It is above the four packages of the core, as a session remembers something of e
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import structs
 
@@ -43,6 +43,14 @@ class Send(Protocol):
     def has_reader_token(self) -> bool:
         """True if a login token is sent beside the app's key: lists may be those of the token's user."""
 
+    @property
+    def reads_rows(self) -> bool:
+        """True if the pages of lists are read as rows."""
+
+    @property
+    def drops_mismatches(self) -> bool:
+        """True if the reader of a list drops what its filters exclude: an ignored filter is no warning."""
+
     def __call__(self, call: Call[R], /) -> Awaitable[R]: ...
 
     def sleep(self, seconds: float, /) -> Awaitable[None]:
@@ -53,15 +61,12 @@ class Send(Protocol):
 
 
 class AsRows:
-    """A `Send` that reads the pages of lists as rows."""
+    """A `Send` that reads the pages of lists as rows; an export `drops_mismatches` of its filters itself."""
 
-    def __init__(self, send: Send, *, leaves_out: bool = False) -> None:
-        """Make one from another `Send`.
+    reads_rows: Final = True
 
-        With `leaves_out` the caller itself drops rows that do not match its filters, as an export does, so
-        that an ignored filter is no warning.
-        """
-        self.leaves_out = leaves_out
+    def __init__(self, send: Send, *, drops_mismatches: bool = False) -> None:
+        self.drops_mismatches = drops_mismatches
         self.app_id: str = send.app_id
         self.acting_user: str | None = send.acting_user
         self.page_sizes: PageSizes = send.page_sizes

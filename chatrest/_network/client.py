@@ -94,6 +94,9 @@ class Client:
 class Sender:
     """The sender of one view, the only part of it that the resources use: `core.send.Send`."""
 
+    reads_rows: Final = False
+    drops_mismatches: Final = False
+
     def __init__(self, client: Client, options: CallOptions) -> None:
         self.app_id: Final = options.destination.app_id
         self.acting_user: Final = options.acting_user

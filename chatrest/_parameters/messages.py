@@ -419,20 +419,15 @@ class ThreadQuery(Filter):
 
 
 class MessageChanges(Body):
-    """The new `data` (a `text`, `metadata` or both) of a message, its new `tags`, or both.
+    """Changes of a message; what is not given stays.
 
-    Empty `tags` remove those that it has. Raises `RequestInvalidError` if nothing is changed.
+    `data` is its new content: a `text`, `metadata` or both. Empty `tags` remove those that it has.
     """
 
     data: Json | UnsetType = UNSET
     """The content: `{"text": …}` of a text, else attachments, customData, metadata."""
     tags: Tags | UnsetType = UNSET
     """All tags from now on."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.data is UNSET and self.tags is UNSET:
-            raise RequestInvalidError("expected at least one change, in data or tags")
 
     @classmethod
     def text(cls, text: str, *, metadata: Mapping[str, Any] | None = None) -> Self:

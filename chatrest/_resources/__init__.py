@@ -72,9 +72,13 @@ class OperationTable(Mapping[str, Endpoint[Any]]):
 
 @cache
 def _endpoints(collection: str) -> Mapping[str, Endpoint[Any]]:
-    """Return the endpoints of a collection: constants of the modules of its class, or in tuples there."""
+    """Return the endpoints of a collection: constants of the modules of its class, or in tuples there.
+
+    A constant that begins with an underscore is a variant of another operation.
+    """
     modules = dict.fromkeys(kind.__module__ for kind in collection_class(collection).__mro__)
-    constants = (value for module in modules for value in vars(sys.modules[module]).values())
+    members = (member for module in modules for member in vars(sys.modules[module]).items())
+    constants = (value for name, value in members if not name.startswith("_"))
     values = (value for each in constants for value in (each if isinstance(each, tuple) else (each,)))
     return {
         endpoint.name: endpoint

@@ -10,7 +10,7 @@ exceptions, both a plain `def` that returns `self._call(…)`, an awaitable:
 
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -24,7 +24,7 @@ from .._core.replies.rows import row_identity
 from .._core.requests.dialects import LARGEST_PAGE, UNPAGED, Paging
 from .._core.requests.encode import WalkQuery, filter_values, query_pairs
 from .._core.requests.endpoint import Call, Endpoint, Media, Pairs, Reader
-from .._core.send import AsRows, Send
+from .._core.send import Send
 from .._parameters.checked import Body
 from .._secrets import description, repr_of
 from .._walk.filter_check import FilterCheck
@@ -47,7 +47,8 @@ class Collection:
 
     An operation is one request unless its docstring says otherwise. `query=None` selects everything, `cursor`
     continues a list, and `on_behalf_of` is the acting user, by default that of the session's view. A wrong
-    argument, or no acting user where one is required, is a `RequestInvalidError` before anything is sent. An
+    argument, or no acting user where one is required, is a `RequestInvalidError` before anything is sent. A
+    struct of changes of which no field is given, or each is None, is sent as `{}`: it changes nothing. An
     operation that is sent once is not repeated if its reply is lost: see `chatrest guide errors`.
     """
 
@@ -100,39 +101,29 @@ class Collection:
             text = f"{endpoint.name} is deprecated: use {endpoint.deprecated}"
             # In the line of the caller: above it are `_call`, and the method.
             warnings.warn(text, DeprecationWarning, stacklevel=4)
-        if query is not None:
-            _check("query", query, endpoint.query, is_optional=True)
-        if headers is not None:
-            _check("headers", headers, endpoint.headers, is_optional=True)
-        if body is not None or endpoint.body is not None:
-            is_optional = endpoint.body is None or _is_optional(endpoint.body)
-            _check("body", body, endpoint.body, is_optional=is_optional)
+        if query is not None and endpoint.query is not None:
+            _check("query", query, endpoint.query, ", or None")
+        if endpoint.body is not None and not isinstance(body, endpoint.body):
+            name = self._body_argument(endpoint)
+            if name is not None:  # without such an argument, None is an optional body that is not sent
+                _check(name, body, endpoint.body)
         if endpoint.acting == "required" and on_behalf_of is None and self._send.acting_user is None:
             raise RequestInvalidError(
                 f"{endpoint.name} acts as a user: give on_behalf_of, or use session.as_user(uid)"
             )
         return endpoint.call(path, query, body, headers, on_behalf_of)
 
-
-def _check(name: str, value: object, kind: type[Struct] | None, *, is_optional: bool) -> None:
-    """Raise `RequestInvalidError` for any value but the endpoint's struct, or None if it is optional."""
-    if (value is None and is_optional) or (kind is not None and isinstance(value, kind)):
-        return
-    allowed = [f"a {kind.__name__}"] if kind is not None else []
-    allowed += ["None"] if is_optional else []
-    # A text may be a key that was swapped in.
-    words = description(value) if isinstance(value, str | bytes) else repr_of(value)
-    raise RequestInvalidError(f"{name} = {words}: expected {', or '.join(allowed)}", name=name)
+    def _body_argument(self, endpoint: Endpoint[Any]) -> str | None:
+        """Return the name of the operation's argument that is its body, by its type; None if it has none."""
+        hints = getattr(type(self), endpoint.name.partition(".")[2]).__annotations__
+        return next((name for name, hint in hints.items() if hint is endpoint.body), None)
 
 
-@cache
-def _is_optional(kind: type[Struct]) -> bool:
-    """Return True for a body without required members."""
-    try:
-        kind()
-    except (TypeError, RequestInvalidError):
-        return False
-    return True
+def _check(name: str, value: object, kind: type[Struct], others: str = "") -> None:
+    if not isinstance(value, kind):
+        # A text may be a key that was swapped in.
+        words = description(value) if isinstance(value, str | bytes) else repr_of(value)
+        raise RequestInvalidError(f"{name} = {words}: expected a {kind.__name__}{others}", name=name)
 
 
 class CrudEndpoints(NamedTuple, Generic[T]):
@@ -199,9 +190,8 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     endpoint, query = call.endpoint, call.query
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
-    as_rows = type(send) is AsRows
-    make = _plan.__wrapped__ if isinstance(query, dict) else _plan
-    plan = make(endpoint, query, acting_user is not None, as_rows, LARGEST_PAGE)
+    make = _list_plan if isinstance(query, dict) else _cached_list_plan
+    plan = make(endpoint, query, acting_user is not None, send.reads_rows, LARGEST_PAGE)
     if query is not None:
         call = structs.replace(call, query=plan.values)
     facts, name = plan.facts, endpoint.name
@@ -211,7 +201,6 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
         name=name,
         largest=send.page_sizes[send.app_id, name, facts.size_name, facts.size],
         cursor_key=send.cursor_key,
-        filters=plan.filters,
         check=_filter_check(send, call, acting_user, plan.checks),
         send=send,
         identity=(name, call.path, acting_user, send.app_id, plan.filters),
@@ -222,8 +211,9 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     return Walk(source, resumed(cursor, start, facts.paging, send.cursor_key))
 
 
-@lru_cache(256)
-def _plan(endpoint: Endpoint[Any], query: Any, is_acting: bool, as_rows: bool, largest: int) -> ListPlan:
+def _list_plan(
+    endpoint: Endpoint[Any], query: Any, is_acting: bool, reads_rows: bool, largest: int
+) -> ListPlan:
     """Return the plan of a list; `largest` is the page size if the query has none."""
     paging, values = endpoint.list_paging, None
     filters: Pairs = ()
@@ -236,13 +226,17 @@ def _plan(endpoint: Endpoint[Any], query: Any, is_acting: bool, as_rows: bool, l
     first = beginning("", filters, paging)
     facts = ListFacts(
         paging=paging,
-        identify=row_identity(endpoint.reply) if as_rows else endpoint.identify,
+        identify=row_identity(endpoint.reply) if reads_rows else endpoint.identify,
         size=min(sizes) if sizes else min(largest, paging.largest),
         size_name=paging.size_name(is_acting=is_acting),
         size_asked=bool(sizes),
         beginning=first.position,
     )
     return ListPlan(facts, values, filters, first, QueryChecks.of(values))
+
+
+_cached_list_plan: Final = lru_cache(256)(_list_plan)
+"""The same, for a query that can be hashed: those of users are structs."""
 
 
 def _query_of(query: Any, paging: Paging, *, is_acting: bool) -> tuple[Paging, Mapping[str, Any]]:
@@ -272,5 +266,4 @@ def _filter_check(
     expectation = Expectation.of(call, acting_user, checks)
     if not expectation.checks and not expectation.is_with_oneself:
         return None
-    is_quiet = type(send) is AsRows and send.leaves_out
-    return FilterCheck(call.endpoint.name, expectation, send.check_acting_user, is_quiet)
+    return FilterCheck(call.endpoint.name, expectation, send.check_acting_user, send.drops_mismatches)

@@ -26,13 +26,12 @@ from .collection import Collection, WalkStart
 
 R = TypeVar("R")
 
-CURSORED: Final = Paging(numbered=True)
-"""The list under `use_cursored_index`: by positions where the reply has them, else by page numbers."""
-
 LIST: Final = Endpoint(
     "conversations.list", "GET", "/conversations", many(Conversation),
-    query=ConversationQuery, paging=BY_PAGE, acting="optional",
+    query=ConversationQuery, paging=BY_PAGE, acting="optional", comparison="conversations",
 )  # fmt: skip
+_LIST_CURSORED: Final = structs.replace(LIST, paging=Paging(numbered=True))
+"""The list under `use_cursored_index`: by positions where the reply has them, else by page numbers."""
 GET: Final = Endpoint(
     "conversations.get", "GET", "/conversations/{conversationId}", one(Conversation),
     acting="required", deprecated="conversations.get_user or conversations.get_group",
@@ -96,8 +95,7 @@ class Conversations(Collection):
         `use_cursored_index=1`, where the service has positions.
         """
         is_cursored = query is not None and getattr(query, "use_cursored_index", None) == 1
-        endpoint = structs.replace(LIST, paging=CURSORED) if is_cursored else LIST
-        return self._walk(endpoint, query, cursor, on_behalf_of=on_behalf_of)
+        return self._walk(_LIST_CURSORED if is_cursored else LIST, query, cursor, on_behalf_of=on_behalf_of)
 
     def get(self, conversation_id: str, *, on_behalf_of: str | None = None) -> Awaitable[Conversation]:
         """A conversation by its id, for the acting user. Deprecated: use `get_user`, `get_group`."""
@@ -125,7 +123,7 @@ class Conversations(Collection):
         return await self._call(GET_USER, on_behalf_of=on_behalf_of, uid=uid)
 
     async def update_user(self, uid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
-        """Replace the acting user's tags of the conversation with a user, and return it; `[]` for none."""
+        """Replace the acting user's tags of a user's conversation, and return it; `[]` removes all."""
         body = ConversationChanges(tags=tags)
         return await self._call(UPDATE_USER, body, on_behalf_of=on_behalf_of, uid=uid)
 
@@ -182,7 +180,7 @@ class Conversations(Collection):
         return await self._call(GET_GROUP, on_behalf_of=on_behalf_of, guid=guid)
 
     async def update_group(self, guid: str, tags: Tags, *, on_behalf_of: str | None = None) -> Conversation:
-        """Replace the acting user's tags of the conversation with a group, and return it; `[]` for none."""
+        """Replace the acting user's tags of a group's conversation, and return it; `[]` removes all."""
         body = ConversationChanges(tags=tags)
         return await self._call(UPDATE_GROUP, body, on_behalf_of=on_behalf_of, guid=guid)
 

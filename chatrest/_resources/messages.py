@@ -1,7 +1,7 @@
 """Messages: sending, reading and changing them; threads, reactions, pins and saves."""
 
 import builtins
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from copy import copy
 from os import urandom
 from typing import Any, Final, TypeVar, final
@@ -11,9 +11,9 @@ from msgspec import UNSET, structs
 from .._core.replies.decode import ACK, Ack, Listing, Outcomes, many, one
 from .._core.replies.expectation import is_sent_by_other
 from .._core.requests.dialects import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
-from .._core.requests.endpoint import Acting, Call, Endpoint, Method
+from .._core.requests.endpoint import Acting, Call, Comparison, Endpoint, Method
 from .._models.messages import Message, MessageCount, Reaction, SentMessage
-from .._parameters.checked import Body
+from .._parameters.checked import Body, Filter
 from .._parameters.fields import ReceiverType
 from .._parameters.messages import (
     Interactions,
@@ -61,20 +61,31 @@ SEND_THREAD: Final = Endpoint(
     "messages.send_thread", "POST", "/messages/{id}/thread", one(Message, first_record), "never",
     body=NewThreadMessage, acting="required", is_by_other=is_sent_by_other, user_limit=30,
 )  # fmt: skip
+_SEND_EACH: Final[Mapping[Endpoint[Any], Endpoint[Any]]] = {
+    endpoint: structs.replace(endpoint, reply=SentMessages(endpoint.name))
+    for endpoint in (SEND, SEND_BOT, SEND_THREAD)
+}
+"""The operations that send, each with the outcome of every receiver as its reply."""
 
 
 def _list(
-    name: str, path: str, paging: Paging, query: type[MessageQuery | ThreadQuery] = MessageQuery
+    name: str, path: str, paging: Paging, comparison: Comparison, query: type[Filter] = MessageQuery
 ) -> Endpoint[Listing[Message]]:
     return Endpoint(
-        f"messages.{name}", "GET", path, many(Message), query=query, paging=paging, acting="optional"
-    )
+        f"messages.{name}", "GET", path, many(Message),
+        query=query, paging=paging, acting="optional", comparison=comparison,
+    )  # fmt: skip
 
 
-LIST: Final = _list("list", "/messages", BY_NEXT)
-LIST_USER: Final = _list("list_user", "/users/{uid}/messages", BY_ID)
-LIST_GROUP: Final = _list("list_group", "/groups/{guid}/messages", BY_NEXT)
-LIST_THREAD: Final = _list("list_thread", "/messages/{id}/thread", BY_THREAD)
+LIST: Final = _list("list", "/messages", BY_NEXT, "messages")
+LIST_USER: Final = _list("list_user", "/users/{uid}/messages", BY_ID, "user")
+LIST_GROUP: Final = _list("list_group", "/groups/{guid}/messages", BY_NEXT, "group")
+LIST_THREAD: Final = _list("list_thread", "/messages/{id}/thread", BY_THREAD, "thread")
+_COUNTS: Final[Mapping[Endpoint[Any], Endpoint[Any]]] = {
+    endpoint: structs.replace(endpoint, reply=many(MessageCount), comparison="none")
+    for endpoint in (LIST, LIST_USER, LIST_GROUP)
+}
+"""The lists whose reply may hold counts in place of messages, each as a list of these."""
 GET: Final = Endpoint("messages.get", "GET", "/messages/{id}", one(Message), acting="optional")
 
 
@@ -105,9 +116,13 @@ LIST_REACTION: Final = Endpoint(
     "messages.list_reaction", "GET", "/messages/{id}/reactions/{reaction}", many(Reaction),
     paging=REACTIONS, acting="optional",
 )  # fmt: skip
-LIST_THREADS: Final = _list("list_threads", "/threads", BY_UPDATED, ThreadQuery)
-LIST_THREADS_USER: Final = _list("list_threads_user", "/users/{uid}/threads", BY_UPDATED, ThreadQuery)
-LIST_THREADS_GROUP: Final = _list("list_threads_group", "/groups/{guid}/threads", BY_UPDATED, ThreadQuery)
+LIST_THREADS: Final = _list("list_threads", "/threads", BY_UPDATED, "threads", ThreadQuery)
+LIST_THREADS_USER: Final = _list(
+    "list_threads_user", "/users/{uid}/threads", BY_UPDATED, "threads", ThreadQuery
+)
+LIST_THREADS_GROUP: Final = _list(
+    "list_threads_group", "/groups/{guid}/threads", BY_UPDATED, "threads", ThreadQuery
+)
 SUBSCRIBE_THREAD: Final = Endpoint(
     "messages.subscribe_thread", "POST", "/messages/{id}/thread/subscription", ACK, "idempotent",
     acting="required",
@@ -190,8 +205,7 @@ class Messages(Collection):
         counted = structs.replace(query or MessageQuery(), count=True)
         path = {name: value for name, value in (("uid", uid), ("guid", guid)) if value is not None}
         endpoint = LIST_USER if uid is not None else LIST_GROUP if guid is not None else LIST
-        counting: Endpoint[Any] = structs.replace(endpoint, reply=many(MessageCount))
-        return await self._walk(counting, counted, on_behalf_of=on_behalf_of, **path).collect()
+        return await self._walk(_COUNTS[endpoint], counted, on_behalf_of=on_behalf_of, **path).collect()
 
     async def send(self, message: NewMessage, *, on_behalf_of: str | None = None) -> Message:
         """Send `message` as the acting user, and return it as the service stored it.
@@ -216,9 +230,10 @@ class Messages(Collection):
         once, with the errors of `send`; all receivers get the same `muid`. `outcomes.check()` raises if one
         failed.
         """
-        endpoint: Endpoint[Any] = structs.replace(SEND, reply=SentMessages(SEND.name))
         message = with_muid(message)
-        outcomes = await _await_reply(message, self._call(endpoint, message, on_behalf_of=on_behalf_of))
+        outcomes = await _await_reply(
+            message, self._call(_SEND_EACH[SEND], message, on_behalf_of=on_behalf_of)
+        )
         return with_failures(outcomes, message, SEND.name)
 
     async def send_bot(self, uid: str, message: NewBotMessage) -> Message:
@@ -407,8 +422,8 @@ class Messages(Collection):
         if message.multiple_receivers is UNSET:
             sent: Message = await _await_reply(message, self._send(call))
             return sent
-        each: Endpoint[Any] = structs.replace(endpoint, reply=SentMessages(endpoint.name))
-        return first_message(await _await_reply(message, self._send(structs.replace(call, endpoint=each))))
+        call = structs.replace(call, endpoint=_SEND_EACH[endpoint])
+        return first_message(await _await_reply(message, self._send(call)))
 
 
 def with_muid(message: B) -> B:

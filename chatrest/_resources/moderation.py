@@ -54,8 +54,9 @@ FLAG_MESSAGE: Final = Endpoint(
     "moderation.flag_message", "POST", "/messages/{id}/flagged", ACK, "never", body=NewFlag, acting="required"
 )
 LIST_FLAGGED_MESSAGES: Final = Endpoint(
-    "moderation.list_flagged_messages", "GET", "/moderation/flagged-messages", many(Message), query=LimitQuery
-)
+    "moderation.list_flagged_messages", "GET", "/moderation/flagged-messages", many(Message),
+    query=LimitQuery, comparison="none",
+)  # fmt: skip
 REVIEW_FLAGGED_MESSAGE: Final = Endpoint(
     "moderation.review_flagged_message", "PATCH", "/moderation/flagged-messages/{id}", ACK, "idempotent",
     body=FlagReview,
@@ -75,7 +76,9 @@ MESSAGES: Final[CrudEndpoints[Message]] = crud_endpoints(
     "moderation.{}_message", "/moderation/messages", "id",
     Message,  # type: ignore[arg-type]  # a union
     NewModeratedMessage, MessageContent,
-    list_options={"query": ModerationQuery, "paging": structs.replace(BY_NEXT, size="")},
+    list_options={
+        "query": ModerationQuery, "paging": structs.replace(BY_NEXT, size=""), "comparison": "none"
+    },
 )  # fmt: skip
 
 

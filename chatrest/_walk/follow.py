@@ -5,8 +5,6 @@ doubles after one that returned none, between these two. The wait is between thr
 and all of it, so that many followers do not ask in step.
 """
 
-import asyncio
-import random
 from typing import Final, Generic, TypeVar
 
 from msgspec import structs
@@ -29,9 +27,9 @@ _POSITION: Final = frozenset({"affix", "id", "sentAt"})
 class FollowReader(Generic[T]):
     """The pages of a list that has no last page: after the end, a wait precedes each request."""
 
-    def __init__(self, reader: PageReader[T], longest: float, send: Send | None) -> None:
+    def __init__(self, reader: PageReader[T], longest: float, send: Send) -> None:
         self._reader = reader
-        self._sleep, self._dice = (asyncio.sleep, random.random) if send is None else (send.sleep, send.dice)
+        self._sleep, self._dice = send.sleep, send.dice
         self._longest = longest
         self._interval = longest * _SHORTEST
         self._end: WalkState | None = None

@@ -115,17 +115,15 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
     fetch: Fetch[T]
     facts: ListFacts
     name: str
+    send: Send
+    """Has the session's sleep and dice."""
     largest: LargestPage
     """Of this list in this session, asked with the same size; a limited walk is measured by it, too."""
     cursor_key: CursorKey | None = None
     identity: tuple[Any, ...] = ()
     """The list that is asked for: operation, path, acting user, app and filters."""
-    filters: Pairs = ()
-    """The pairs of the query, but for the page's size: filters, and the position that it begins at."""
     check: FilterCheck | None = None
     """Compares the records with what was asked; None for lists where nothing can be compared."""
-    send: Send | None = None
-    """Has the session's sleep and dice; None for those of asyncio and of the standard library."""
 
     @property
     def query(self) -> str:

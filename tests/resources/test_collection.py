@@ -5,17 +5,14 @@ import pydoc
 from typing import Any
 
 import pytest
-from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
 from chatrest import App, AsyncSession, MessageQuery, NewUser
-from chatrest._core.replies.decode import ACK
-from chatrest._core.requests.endpoint import Acting, Endpoint
-from chatrest._parameters.checked import Body, Filter, PageSize, Text
+from chatrest._core.requests.endpoint import Endpoint
+from chatrest._parameters.users import UserChanges
 from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
-from chatrest._resources.collection import Collection
 from chatrest._resources.messages import Messages
-from chatrest._resources.users import Users
+from chatrest._resources.users import AuthTokens, Users
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 from tests.session_double import Sender
@@ -23,52 +20,43 @@ from tests.session_double import Sender
 REPLY = b'{"data":{"success":true}}'
 
 
-class Note(Body, frozen=True, kw_only=True, rename="camel"):
-    text: Text
+def struct_argument(name: str) -> str | None:
+    """The argument of an operation's method that is its body; None if the method makes the body itself."""
+    collection, _, operation = name.partition(".")
+    hints = getattr(collection_class(collection), operation).__annotations__
+    body = OPERATIONS[name].body
+    return next((argument for argument, hint in hints.items() if body is not None and hint is body), None)
 
 
-class Hints(Body, frozen=True, kw_only=True, rename="camel"):
-    text: Text | UnsetType = UNSET
+@loop_over("name", [name for name in OPERATIONS if struct_argument(name)])
+async def test_none_is_no_body_and_is_refused_by_the_arguments_name(name: str) -> None:
+    collection, _, operation = name.partition(".")
+    sender, argument = Sender(REPLY, acting_user="ann"), struct_argument(name)
+    method = getattr(collection_class(collection)(sender), operation)
+    parameters = inspect.signature(method).parameters.values()
+    path = {each.name: "x" for each in parameters if each.default is each.empty and each.name != argument}
+    with pytest.raises(RequestInvalidError, match=rf"^{argument} = None: expected a \w+$") as caught:
+        await method(**path, **{argument: None})
+    assert (caught.value.name, sender.calls) == (argument, [])
 
 
-class NoteQuery(Filter, frozen=True, kw_only=True, rename="camel"):
-    limit: PageSize | None = None
-
-
-def write(acting: Acting, body: type[Struct] | None = None) -> Endpoint[Any]:
-    return Endpoint("notes.write", "POST", "/notes/{id}", ACK, "never", acting=acting, body=body)
-
-
-class Notes(Collection):
-    async def write(
-        self, endpoint: Endpoint[Any], body: Any = None, *, query: Any = None, on_behalf_of: str | None = None
-    ) -> Any:
-        return await self._call(endpoint, body, query=query, on_behalf_of=on_behalf_of, id="5")
-
-
-@loop_over(
-    ("kind", "body", "allowed"),
-    [
-        (Note, None, "a Note"),
-        (Note, {"text": "x"}, "a Note"),
-        (Note, Hints(), "a Note"),
-        (Note, Note, "a Note"),
-        (Hints, {"text": "x"}, "a Hints, or None"),
-        (None, Note(text="x"), "None"),
-        (None, {}, "None"),
-    ],
-)
-async def test_a_body_of_another_kind_is_refused(kind: Any, body: Any, allowed: str) -> None:
+@loop_over("body", [{"name": "Ann"}, NewUser(uid="ann", name="Ann"), UserChanges])
+async def test_a_body_of_another_type_is_refused(body: Any) -> None:
     sender = Sender(REPLY)
-    with pytest.raises(RequestInvalidError, match=rf"^body = .*: expected {allowed}$"):
-        await Notes(sender).write(write("never", kind), body)
+    with pytest.raises(RequestInvalidError, match=r"^changes = .*: expected a UserChanges$"):
+        await Users(sender).update("ann", body)
     assert sender.calls == []
 
 
-@pytest.mark.parametrize("query", [NoteQuery(), {}, "x"])
-async def test_a_query_is_refused_where_there_is_none(query: Any) -> None:
-    with pytest.raises(RequestInvalidError, match=r"^query = .*: expected None$"):
-        await Notes(Sender(REPLY)).write(write("never"), query=query)
+def test_the_error_of_a_text_for_a_body_does_not_show_it() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^changes = \[str\]: expected a TokenChanges"):
+        AuthTokens(Sender(REPLY)).update("ann", "token", "s3cret")  # type: ignore[arg-type]
+
+
+@loop_over("query", [{}, "x", MessageQuery()])
+def test_a_query_of_another_type_is_refused(query: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^query = .*: expected a UserQuery, or None$"):
+        Users(Sender(REPLY)).list(query)
 
 
 @loop_over("endpoint", OPERATIONS.values())

@@ -23,8 +23,9 @@ from tests.session_double import Sender
 
 def list_endpoint(name: str, paging: Paging | None = BY_ID, acting: Acting = "optional") -> Endpoint[Any]:
     return Endpoint(
-        name, "GET", "/users/{uid}/messages", many(Message), query=MessageQuery, paging=paging, acting=acting
-    )
+        name, "GET", "/users/{uid}/messages", many(Message),
+        query=MessageQuery, paging=paging, acting=acting, comparison="user",
+    )  # fmt: skip
 
 
 LIST = list_endpoint("messages.list_user")

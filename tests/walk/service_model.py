@@ -19,6 +19,7 @@ from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE, Paging
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Fetch, Walk, WalkSource
+from tests.session_double import Sender
 
 T = TypeVar("T")
 _EXAMPLES = settings().max_examples
@@ -153,8 +154,10 @@ def walk_over(
     largest: int = 0,
 ) -> Walk[Any]:
     """A walk over pages that `fetch` gives; `largest` is what the session has seen of the list before."""
-    largest_page = LargestPage(largest)
-    return Walk(WalkSource(fetch=fetch, facts=facts or facts_for(), name=name, largest=largest_page), start)
+    source: WalkSource[Any] = WalkSource(
+        fetch=fetch, facts=facts or facts_for(), name=name, largest=LargestPage(largest), send=Sender()
+    )
+    return Walk(source, start)
 
 
 def run(what: Coroutine[Any, Any, T]) -> T:

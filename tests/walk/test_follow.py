@@ -20,6 +20,7 @@ from chatrest._walk.walk import Follower, Walk, WalkSource
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
 from tests.scripted_session import Stage, reply
+from tests.session_double import Sender
 from tests.walk.service_model import Service, facts_for, few, many, run, services, sizes
 from tests.walk.test_walk_any_server import Server, servers
 
@@ -203,7 +204,7 @@ async def nothing(_: Any) -> Any:
 
 def unfollowed(start: Cursor, **facts: Any) -> Callable[[], Any]:
     source: WalkSource[Any] = WalkSource(
-        fetch=nothing, facts=facts_for(**facts), name="x.list", largest=LargestPage()
+        fetch=nothing, facts=facts_for(**facts), name="x.list", largest=LargestPage(), send=Sender()
     )
     return Walk(source, start).follow
 

@@ -17,6 +17,7 @@ from chatrest._core.requests.dialects import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD,
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk, WalkSource
 from chatrest.errors import CursorError
+from tests.session_double import Sender
 from tests.walk.service_model import Item, facts_for, many as many_examples, run
 
 PAGINATIONS = ("none", "honest", "always the last", "always one more", "first of one", "only sizes")
@@ -143,7 +144,7 @@ class Server:
         self.largest.count = max(self.largest.count, min(self.largest_before, size))
         facts = facts_for(size, self.paging.size_name(is_acting=False), self.paging)
         source: WalkSource[Any] = WalkSource(
-            fetch=self.fetch, facts=facts, name="messages.list", largest=self.largest
+            fetch=self.fetch, facts=facts, name="messages.list", largest=self.largest, send=Sender()
         )
         return Walk(source, start)
 

@@ -30,7 +30,7 @@ from .bounds import check_records
 from .envelope import NO_META, Listing as Listing, read_envelope
 from .one_record import OneRecord as OneRecord, Substitute
 from .outcomes import outcomes_of
-from .record_kinds import RecordError, RecordKind, kind_of
+from .record_kinds import MESSAGE, RecordError, RecordKind, kind_of
 from .scanner import read_json
 
 T = TypeVar("T")
@@ -52,6 +52,10 @@ class ManyRecords(Struct, Generic[T], frozen=True):
     @property
     def identified_by(self) -> str:
         return self.kind.identified_by
+
+    @property
+    def has_messages(self) -> bool:
+        return self.kind is MESSAGE
 
     def __call__(self, body: bytes, /) -> Listing[T]:
         """Return the page.

@@ -30,16 +30,6 @@ _ELSEWHERE: Final = frozenset(
     {"sender", "senders", "hasReactions", "unread", "undelivered", "myMentionsOnly", "saved"}
 )
 """Filters with which a user's list may have messages of other conversations."""
-_MESSAGE_LISTS: Final = {
-    "messages.list": "", "messages.list_user": "uid", "messages.list_group": "guid",
-    "messages.list_thread": "parent_id",
-}  # fmt: skip
-"""Lists of messages, each with the name of its path's subject."""
-_THREAD_LISTS: Final = frozenset(
-    {"messages.list_threads", "messages.list_threads_user", "messages.list_threads_group"}
-)
-"""Lists of threads; no published document says which threads are a user's or a group's."""
-_CONVERSATION_LISTS: Final = frozenset({"conversations.list"})
 
 
 class QueryChecks(Struct, frozen=True):
@@ -69,24 +59,27 @@ class Expectation(Struct, frozen=True):
     ) -> "Expectation":
         """Return the expectation of a list's call; `acting_user` is the session's, if the call has none.
 
-        `checks` are those of its query, if they are known already. The expectation of another operation, and
-        of counts, has no checks.
+        `checks` are those of its query, if they are known already. An operation without a comparison, and
+        one that counts, has no checks.
         """
         endpoint = call.endpoint
         acting_user = None if endpoint.acting == "never" else call.acting_user or acting_user
-        if (subject := _MESSAGE_LISTS.get(endpoint.name)) is not None:
-            value = call.path[endpoint.value_slice] if subject else ""
-            value = unquote(value) if "%" in value else value
-            return cls.of_messages(
-                uid=value if subject == "uid" else None,
-                guid=value if subject == "guid" else None,
-                parent_id=value if subject == "parent_id" else None,
-                acting_user=acting_user,
-                checks=QueryChecks.of(call.query) if checks is None else checks,
-            )
-        if endpoint.name in _CONVERSATION_LISTS and acting_user is not None:
-            return cls.of_conversations(acting_user)
-        return cls.of_messages(acting_user=acting_user) if endpoint.name in _THREAD_LISTS else cls()
+        match endpoint.comparison:
+            case "none" | "unstated":
+                return EVERY_RECORD
+            case "conversations":
+                return EVERY_RECORD if acting_user is None else cls.of_conversations(acting_user)
+            case "threads":
+                return cls.of_messages(acting_user=acting_user)
+            case subject:
+                value = "" if subject == "messages" else unquote(call.path[endpoint.value_slice])
+                return cls.of_messages(
+                    uid=value if subject == "user" else None,
+                    guid=value if subject == "group" else None,
+                    parent_id=value if subject == "thread" else None,
+                    acting_user=acting_user,
+                    checks=QueryChecks.of(call.query) if checks is None else checks,
+                )
 
     @classmethod
     def of_conversations(cls, acting_user: str) -> "Expectation":

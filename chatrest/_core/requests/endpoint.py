@@ -27,6 +27,9 @@ Acting: TypeAlias = Literal["never", "optional", "required"]
 RateClass: TypeAlias = Literal["core", "standard", "import"]
 Interface: TypeAlias = Literal["chat", "calls", "management"]
 Media: TypeAlias = Literal["json", "multipart"]
+Comparison: TypeAlias = Literal[
+    "unstated", "none", "messages", "user", "group", "thread", "threads", "conversations"
+]
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
 # An operation that is called by hand has "…" for what follows its first segment: that may be a key.
@@ -87,8 +90,16 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
     """The struct of further headers of this operation: a `Filter` with the names of headers on the wire."""
     media: Media = "json"
     """The form of the body: `multipart` is `multipart/form-data`, whose struct may have fields of `File`."""
+    comparison: Comparison = "unstated"
+    """The comparison of a list's records with the request, by which an ignored acting user is noticed.
+
+    Messages are compared with the query and the acting user: all (`messages`), or those whose path names a
+    `user`, a `group` or a `thread`. `threads` and `conversations` are compared with the acting user alone: no
+    published document says which threads are a user's or a group's. A list of messages states its own, also
+    `none`.
+    """
     is_by_other: Callable[[Any, str], bool] | None = None
-    """Return True if a reply's record shows that another user than the acting one did it.
+    """The test of a reply's record: True if it shows that another user than the acting one did it.
 
     Then the service has ignored `onBehalfOf`, and that is logged (see `_core.replies.expectation`). None for
     an operation whose record shows only its owner.
@@ -107,6 +118,10 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
             structs.force_setattr(self, "replay", "safe")
         if self.replay == "unstated" or (self.method == "GET" and self.replay != "safe"):
             raise ValueError(f"{self.name}: a {self.method} whose replay is {self.replay}")
+        if self.comparison == "unstated" and getattr(self.reply, "has_messages", False):
+            raise ValueError(f"{self.name}: a list of messages without a comparison")
+        if self.comparison in ("user", "group", "thread") and len(self.parameters) != 1:
+            raise ValueError(f"{self.name}: {self.path!r} does not name one {self.comparison}")
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:

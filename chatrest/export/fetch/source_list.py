@@ -279,7 +279,7 @@ async def user_with_messages(session: AsyncSession, window: Window) -> str | Non
     """Return one of the app's first users whose list has a message of a window, in the service's unit: a few
     requests; None if none has.
     """
-    messages = Messages(AsRows(session.sender, leaves_out=True))
+    messages = Messages(AsRows(session.sender, drops_mismatches=True))
     since, until = window.asked()
     query = MessageQuery(affix="prepend", from_timestamp=since, to_timestamp=until)
     try:

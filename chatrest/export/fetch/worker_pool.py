@@ -42,7 +42,7 @@ class WorkerPool:
         self.progress = progress or Progress()
         self.progress.done = 0  # of an earlier part
         self._workers = workers
-        messages = Messages(AsRows(session.sender, leaves_out=True))
+        messages = Messages(AsRows(session.sender, drops_mismatches=True))
         self.ids: IdContinuity = IdContinuity(messages, export.store.written.numbers.last, export.journal)
         self.ends: ListEnds = ListEnds(messages, export, check, self.ids)
         self._pages = PageQueue(check, self.progress)

@@ -191,7 +191,7 @@ async def _first_rows(session: AsyncSession, plan: Plan, work: ListJob) -> list[
     """Return the first page of the unread rest of a list, without what is known."""
     since, end = Window(*plan.window).asked()
     query = MessageQuery(from_timestamp=since, to_timestamp=end, affix="append")
-    walk, gap = work.source.list(Messages(AsRows(session.sender, leaves_out=True)), query), work.gaps[0]
+    walk, gap = work.source.list(Messages(AsRows(session.sender, drops_mismatches=True)), query), work.gaps[0]
     if gap.after:
         last = str(gap.after)
         position = gap.position or (("affix", "append"), ("id", last))

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from msgspec import structs
+
 from chatrest import Message, MessageQuery, parse
 from chatrest._core.replies.expectation import (
     EVERY_RECORD,
@@ -151,6 +153,8 @@ def test_a_call_says_what_is_expected() -> None:
         assert nothing == EVERY_RECORD
         assert nothing.mismatches([others]) == {}
     assert of(messages.LIST_USER, "alice", MessageQuery(count=True), uid="bob") == EVERY_RECORD
+    bot = structs.replace(messages.LIST_USER, name="messages.list_bot", path="/bots/{uid}/messages")
+    assert of(bot, "alice", uid="bot").mismatch(others) == "on_behalf_of"
 
 
 @loop_over(

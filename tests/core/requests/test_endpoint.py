@@ -6,6 +6,8 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 from hypothesis import given, strategies as st
 
+from chatrest import Message
+from chatrest._core.replies.decode import many
 from chatrest._core.requests.endpoint import Call, Endpoint, any_path, check_acting_user, segment
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
@@ -102,6 +104,13 @@ def test_what_may_be_repeated_fits_the_method(method: Any, replay: Any, fits: bo
     else:
         with pytest.raises(ValueError, match=f"a {method} whose replay is {replay}"):
             Endpoint("x.y", method, "/x", bytes, replay)
+
+
+def test_a_list_of_messages_states_what_its_records_are_compared_with() -> None:
+    with pytest.raises(ValueError, match=r"messages\.list_bot: a list of messages without a comparison"):
+        Endpoint("messages.list_bot", "GET", "/bots/{uid}/messages", many(Message))
+    with pytest.raises(ValueError, match="'/messages' does not name one group"):
+        Endpoint("messages.list", "GET", "/messages", many(Message), comparison="group")
 
 
 @loop_over("uid", ["bob", "b b", "漢字", "a/b", "a;b", "é"])
