@@ -2,7 +2,7 @@
 
 | file                               | holds                                                                |
 |------------------------------------|----------------------------------------------------------------------|
-| `root`                             | the command group, its exit statuses, `guide` and `completion`       |
+| `root` `guide`                     | the command group, its exit statuses and `completion`; the guide     |
 | `records` `call`                   | commands that read and write; `call` is a folder: any operation      |
 | `export`                           | a folder: `export`, and the commands that read an export             |
 | `importing` `trial` `doctor`       | `import`; `emulator` and `demo`; `doctor` and `limits`               |

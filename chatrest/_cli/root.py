@@ -1,20 +1,17 @@
-"""The command group: common options, the message and exit status of each error, `guide` and `completion`.
+"""The command group: common options, the message and exit status of each error, and `completion`.
 
 A failure is one line on standard error. Any exception other than `ChatRestError`, `OSError` and interrupts is
 a bug in chatrest, and shows its traceback. A reader of a pipe that is gone is no failure.
 """
 
 import asyncio
-import re
 import sys
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
 from click.shell_completion import get_completion_class
 
 from .. import __version__
-from .._parameters.fields import words_of
 from .._texts import nearest
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
@@ -26,6 +23,7 @@ from .export.command import export
 from .export.copies import load, seal, verify
 from .export.html import html, view
 from .export.status import status
+from .guide import contents, guide
 from .importing import import_
 from .options import OneOf
 from .process import NAME
@@ -66,59 +64,6 @@ def _is_expected(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return all(map(_is_expected, error.exceptions))
     return isinstance(error, KeyboardInterrupt | asyncio.CancelledError | OSError | ChatRestError)
-
-
-FOLDER: Final = Path(__file__).parents[1] / "guide"
-_ENTRY: Final = re.compile(r"^- \[([\w-]+)\]\([^)]+\): (.+)$", re.MULTILINE)
-
-
-def contents() -> dict[str, str]:
-    return dict(_ENTRY.findall((FOLDER / "README.md").read_text(encoding="utf-8")))
-
-
-def page_text(page: str) -> str:
-    pages = contents()
-    if page not in pages:
-        raise click.BadParameter(
-            f"{page!r}{nearest(page, pages)}: expected {words_of(pages)}", param_hint="PAGE"
-        )
-    folder, file = FOLDER / page, FOLDER / f"{page}.md"
-    files = sorted(folder.glob("*.md")) if folder.is_dir() else [file]  # README.md is the first one
-    return "\n".join(each.read_text(encoding="utf-8") for each in files)
-
-
-@click.command(short_help="Read the guide: a page for each task.")
-@click.argument("page", required=False)
-def guide(page: str | None) -> None:
-    """Print PAGE of the guide, or the list of all pages.
-
-    A terminal shows the page with its pager; a pipe gets Markdown.
-
-    \b
-    Examples:
-      chatrest guide
-      chatrest guide exports
-      chatrest guide errors | grep -i -A3 deadline
-    """
-    if page is not None:
-        _show_page(page_text(page))
-    else:
-        pages = contents()
-        width = max(map(len, pages))
-        streams.write_lines(f"{name:<{width}}  {line}" for name, line in pages.items())
-
-
-def _show_page(text: str) -> None:
-    if not streams.is_terminal("stdout"):
-        streams.write(text.encode())
-        return
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    console = Console()
-    with console.capture() as capture:
-        console.print(Markdown(text))
-    click.echo_via_pager(capture.get())
 
 
 @click.command(short_help="Print the completion of a shell.")

@@ -24,7 +24,7 @@ _LINES: Final = 1_000
      "Of this conversation, or of the group of this guid. May be repeated.", {"multiple": True}),
     ("--sort", ("time",), None, "By time.  [default: as they were stored]"),
     ("--source sources", None, "NAME",
-     "The file of a source, such as 'user alice'; for all that alice wrote: --sender. May be repeated.",
+     "Of the file of a source, such as 'group team'. May be repeated.",
      {"multiple": True}),
     FORMAT,
 )  # fmt: skip
@@ -41,12 +41,8 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
       chatrest cat out --until 2026-10-31 | gzip > older.ndjson.gz
 
     OUT is a folder or the address of an object store, of any format. It needs no credentials of the service,
-    and changes nothing. While a run is writing, what it has committed is printed. Bytes that are not valid
-    UTF-8 are printed as U+FFFD. It does not look for damage: `chatrest verify` does.
-
-    --sender and --conversation read all of the export. --source is another question: each message is stored
-    once, in the first source that it belongs to (groups, then pairs, then users), so the file of a user has
-    not all that the user wrote.
+    and changes nothing. While a run is writing, what it has committed is printed. It does not look for
+    damage: `chatrest verify` does.
     """
     from ...database.finding import find_raw  # imports aiohttp: not for a help text
 
@@ -62,9 +58,9 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
 @click.argument("out")
 @option_table(
     ("--since-run after", None, "N",
-     "Only what is new since run N, whose number `chatrest export --json` prints.  [default: all]"),
+     "Only what is new since run N.  [default: all]", {"default": "0"}),
 )  # fmt: skip
-def changes(out: str, after: str | None) -> None:
+def changes(out: str, after: str) -> None:
     """Print what is new, changed or deleted in the export in OUT, one JSON line each, by run.
 
     \b
@@ -77,15 +73,14 @@ def changes(out: str, after: str | None) -> None:
     not_shown), and the records `before` and `after`: null before a new message, and after a deleted one. A
     message that changed twice has one line, with the oldest record before, and the newest after.
 
-    To continue later, give the number of the newest run, not that of the last line: the output of
-    `export --json` has it. What a run brings is shown when that run has ended. Of a folder of exports, by
-    parts or by apps, each line has the `part`, too, and the position to continue from is one text with the
-    run of each: it is printed on standard error at the end.
+    To continue later, give the number of the newest run, not that of the last line: `export --json` prints
+    it. Of a folder of exports, by parts or by apps, each line has the `part`, too, and the position to
+    continue from, a text with the run of each, is printed on standard error at the end.
     """
     from ...export.read.changes import changes as changes_of  # imports what a help text does not need
     from ...export.read.exports import parse_position
 
-    all_changes = changes_of(out, after=parse_position(after or "0"))
+    all_changes = changes_of(out, after=parse_position(after))
     lines = (change.to_json() for change in all_changes)
     while batch := list(islice(lines, _LINES)):
         streams.write(b"".join(b"%b\n" % line for line in batch).decode(errors="replace").encode())

@@ -33,11 +33,9 @@ def seal(out: str, bag: Path, as_json: bool, quiet: bool) -> None:
       chatrest verify sealed-2026-11 --root "$(cat root.txt)"
       cd sealed-2026-11 && sha256sum -c manifest-sha256.txt
 
-    OUT is a folder or the address of an object store. The files are hard links where the disk has them, and
-    copies else. Note the root hash, or sign it: `chatrest verify BAG --root HASH` says whether any byte
-    differs from what was sealed. All that reads an export reads a bag. An export that is being written is
-    refused; one that is not complete is sealed as it is, and its bag-info.txt says so. It needs no
-    credentials, and changes nothing in OUT.
+    OUT is a folder or the address of an object store. Note the root hash, or sign it: `chatrest verify BAG
+    --root HASH` says whether any byte differs from what was sealed. All that reads an export reads a bag. It
+    needs no credentials, and changes nothing in OUT.
     """
     from ...export import seal as make_bag  # imports aiohttp, which a help text does not need
     from ...export.seal.bag import info_of
@@ -61,7 +59,7 @@ DELETED = ("keep", "blank")
 @click.argument("out")
 @click.argument("database")
 @option_table(
-    ("--deleted", DELETED, None, "What becomes of deleted messages.  [default: keep, or as before]"),
+    ("--deleted", DELETED, None, "The texts of deleted messages, in each load from now on.  [default: keep]"),
     AS_JSON,
     QUIET,
 )
@@ -74,16 +72,10 @@ def load(out: str, database: str, deleted: str | None, as_json: bool, quiet: boo
       chatrest load s3://bucket/chat postgresql://etl@db/chat
       chatrest load backup chat.sqlite --deleted blank
 
-    OUT is a folder or the address of an object store: an export, its parts, or many apps. Each row has its
-    `app`; what a folder app=NAME had that was removed is removed from the database, too. DATABASE is a file
+    OUT is a folder or the address of an object store: an export, its parts, or many apps. DATABASE is a file
     of SQLite, sqlite:///FILE, or postgresql://user@host/database, which needs the extra `postgres`;
     PGPASSWORD or ~/.pgpass has its password. A load is one transaction: where it fails or is killed, nothing
-    has changed. It needs no credentials.
-
-    A deleted message is one that its sender has deleted, or that a recheck has not found any more. --deleted
-    keep keeps its text, with the reason in `deleted_reason`. --deleted blank removes its text and record, its
-    older versions and the names of its files, also from the records of its deletion and of those that quote
-    it, in each load from now on. The export itself keeps all of it.
+    has changed. It needs no credentials. `chatrest guide database` describes the tables.
     """
     from ...database import load as load_export  # imports what a help text does not need
 

@@ -26,7 +26,7 @@ _TIMEZONE: Final = (
 @click.argument("site", type=LocalPath())
 @option_table(
     ("--conversation conversations", None, "ID",
-     "Only this conversation; of one app APP/ID. May be repeated.", {"multiple": True}),
+     "Only this conversation; of many apps ID or APP/ID. May be repeated.", {"multiple": True}),
     ("--user users", None, "UID",
      "Only conversations that this user takes part in. May be repeated.", {"multiple": True}),
     ("--since", None, "T", "Sent at T or later: a date, a time, yesterday, 7d … Days are of --timezone."),
@@ -57,25 +57,12 @@ def html(
       chatrest html backup alice.html --print --user alice --timezone Europe/Berlin
       chatrest html s3://bucket/chat site
 
-    The pages need no server and no network: they can be zipped and handed on. They have all conversations
-    with days, threads, people and the attachments of the export, and a search that works offline. Later runs
-    write only what has changed. It needs the extra `html`, and no credentials. Of a folder of many apps
-    --conversation and --user take an id of any app, or of one: `shop/alice`.
+    The pages need no server and no network, and have a search that works offline. Later runs write only what
+    has changed. It needs the extra `html`, and no credentials. `chatrest guide pages` shows the pages and the
+    document of --print, and what --redact and --pseudonyms cannot hide.
 
-    --print writes one document into the file SITE instead, for A4: each message with its number, id and time,
-    threads in place, pictures inside, other attachments by name, size and SHA-256. A browser prints it.
-    --timezone is the zone of all days and times, and of the dates of --since and --until. Messages without a
-    time are in each window.
-
-    --redact replaces e-mail addresses, and numbers of phones, cards and bank accounts (IBAN); other personal
-    data stay. --pseudonyms replaces the names and uids of people everywhere, always by the same ones; a name
-    that the export does not know is not hidden. SITE.chatrest/hidden.csv (FILE.hidden.csv beside a document)
-    has how much was hidden in which message, without what was hidden: look through it, and through
-    attachments, which are copied as they are.
-
-    The messages are taken from the database OUT.sqlite beside OUT, as `chatrest load` makes it, which is
-    brought up to date. The folder SITE.chatrest is for later runs: do not hand it on, as it names everything
-    in the export.
+    Do not hand on the folder SITE.chatrest and the database OUT.sqlite, which make later runs fast: they name
+    everything in the export.
     """
     # Imports aiohttp, which a help text does not need.
     from ...site import check_zip, write_document, write_site, write_zip
@@ -129,10 +116,9 @@ def view(out: str, port: int, title: str, timezone: str) -> None:
       chatrest view backup --port 8080 --title 'The team'
 
     Prints the address on standard output. It has a random token, without which nothing is answered, and only
-    programs of this machine can ask. OUT may still be growing: each start takes in what the runs have brought
-    that have ended. The messages are in the database OUT.sqlite beside OUT, the pages in OUT.view; both can
-    be removed at any time. If these places cannot be written to, they are made in a temporary folder, and
-    removed at the end. It needs the extra `html`, and no credentials.
+    programs of this machine can ask. Each start takes in what has been exported since. OUT.sqlite and
+    OUT.view, which are made beside OUT, can be removed at any time. It needs the extra `html`, and no
+    credentials.
     """
     with suppress(KeyboardInterrupt, asyncio.CancelledError):
         run(_serve(out, port, title, timezone))

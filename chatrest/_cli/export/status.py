@@ -41,9 +41,8 @@ def status(out: str, as_json: bool) -> None:
       chatrest status out
       chatrest status s3://bucket/chat --json | jq -r .state
 
-    Shows what is in it, its plan, its sources, its size, its last run, what is missing, and what to do next;
-    of a folder of exports, by parts or by apps, one summary, and a line for each that is not complete. It
-    reads the export's own description and no message, so it takes no longer for a large one. It needs no
+    Shows what is in it, its plan, its last run, what is missing, and what to do next; of a folder of exports,
+    by parts or by apps, one summary, and a line for each that is not complete. It reads no message, needs no
     credentials of the service, and changes nothing; a run may be writing meanwhile. The exit status is 0
     whatever the state is: it is `state` in --json.
     """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import chatrest
-from chatrest._cli.root import FOLDER, contents, page_text
+from chatrest._cli.guide import FOLDER, contents, page_text
 from chatrest._resources import OPERATIONS
 from tests.cases import loop_over
 from tests.commands import Run
