@@ -43,6 +43,8 @@ class ChangedMessages:
     def __init__(self, journal: Journal, store: ExportStore) -> None:
         self._journal, self._store = journal, store
         self._index: StoredIndex | None = None
+        self.has_older: bool = bool(store.written)
+        """True if messages on disk may have been edited since they were read: by an earlier run."""
         self.load_deleted()
 
     def load_deleted(self) -> None:

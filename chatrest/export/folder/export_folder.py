@@ -13,55 +13,33 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final, Protocol, Self, TypeAlias, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 
-from msgspec import Struct, field
-
-from ..._core.replies.rows import UNKNOWN, Row, lines_of, row_of
-from ..formats.action_records import ACTION, shown_edits
+from ..._core.replies.rows import UNKNOWN, Row, row_of
 from ..formats.stored_records import SourceLines
-from ..plan.file_names import STEM, partition_folder, partition_rows
+from ..plan.file_names import STEM
 from ..plan.id_set import IdSet
-from ..plan.message_ids import LAST, NO_IDS, Interval, ids_of
-from ..plan.ownership import Source
+from ..plan.message_ids import LAST
 from ..plan.plan import Plan
 from ..plan.report import Report
-from ..store import Difference, ExportStore, NewRows, repair, salvage
+from ..store import Difference, ExportStore, repair, salvage
 from ..store.disk import Disk
 from ..store.inspection import LOST, lost_versions
 from ..store.store_journal import StoreBlock
 from .changed_messages import ChangedMessages, ReplacedMessages
-from .fetched_page import FetchedPage, ListOrder, SourceRows
+from .fetched_page import FetchedPage
 from .folder_access import FolderLock, check_is_whole, check_part, claim_folder
 from .folder_plan import format_of_plan, initial_meta, kinds_of_plan, resolve_plans
 from .folder_state import begin_generation, check_journal
 from .journal import LOST_VERSIONS, NAME, Journal
 from .manifest import write_finished, write_unfinished
+from .page_commit import CommitStats, PageCommit
 from .run_log import last_run
 from .tables import table_stem
 
 T = TypeVar("T")
-AddRows: TypeAlias = Callable[[NewRows], int]
 
 MANY_SMALL_FILES: Final = 8
-
-
-class CommitStats(Struct):
-    """The numbers of messages that a commit has added, and of those that differ from the disk."""
-
-    written: int = 0
-    changed: int = 0
-
-
-class _Batch(Struct):
-    """The notes of the pages of one commit, by the number of the source: one row of the journal for each."""
-
-    stats: CommitStats = field(default_factory=CommitStats)
-    seen: dict[int, IdSet] = {}
-    read: dict[int, list[Interval]] = {}
-    orders: dict[int, ListOrder] = {}
-    foreign: dict[int, IdSet] = {}
-    """By the part that writes them."""
 
 
 class RemoteFiles(Protocol):
@@ -132,8 +110,6 @@ class ExportFolder:
             self.findings: list[Difference] = self._repair()
             self.changes: ChangedMessages = ChangedMessages(self.journal, self.store)
             stack.callback(self.changes.close)
-            self._is_later = bool(self.store.written)
-            """True if messages on disk may have been edited since they were read."""
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -154,15 +130,15 @@ class ExportFolder:
 
         Raises OSError if the disk fails, or a file was removed during the run.
         """
-        batch = _Batch()
         with self._guarded():
             self._begin_change()
             with self.store.transaction() as add:
+                commit = PageCommit(self.journal, self.store, self.changes, self.plan, add)
                 for page in pages:
-                    self._add_page(page, batch, add)
-                self._note_batch(batch)
+                    commit.add(page)
+                commit.note()
             self.store.seal_full()
-        return batch.stats
+        return commit.stats
 
     def commit_plan(self) -> None:
         """Note the plan of this run as the folder's own: a run that fails before this leaves the old one."""
@@ -326,68 +302,6 @@ class ExportFolder:
                 continue
             if not path.exists() or path.stat().st_size < file.size:
                 raise FileNotFoundError(errno.ENOENT, "it was removed or cut while the export ran", str(path))
-
-    # ── one page ──
-
-    def _add_page(self, page: FetchedPage, batch: _Batch, add: AddRows) -> None:
-        if page.seen is not NO_IDS:
-            self._add_shown(page, batch, add)
-        if page.order is not None:
-            batch.orders[page.number] = page.order
-        covered = page.covered
-        if page.purpose == "recheck":
-            self.journal.rechecks.note(page.number, covered.last, covered.position)
-        elif page.purpose == "walk":
-            read = Interval(covered.after + 1, covered.last, covered.position)
-            batch.read.setdefault(page.number, []).append(read)
-            if covered.proven:
-                self.journal.note_proven(page.number, covered.proven)
-
-    def _add_shown(self, page: FetchedPage, batch: _Batch, add: AddRows) -> None:
-        """Write the new rows of a page, compare the known ones, and note the ids that it has shown."""
-        ids = self.journal.assign_numbers(page.seen)
-        shown = ids if page.again is None else self.journal.assign_numbers(page.again.ids)
-        self.changes.undelete(shown)
-        if page.again is not None:
-            self.journal.rechecks.note_shown(page.number, shown)
-            batch.stats.changed += self.changes.compare(page.again.rows)
-        if page.purpose == "confirm":
-            return
-        batch.seen.setdefault(page.number, IdSet()).update(ids)
-        if page.foreign is not None:
-            for part, foreign in page.foreign.ids.items():
-                batch.foreign.setdefault(part, IdSet()).update(self.journal.assign_numbers(foreign))
-            for part, rows in page.foreign.rows.items():
-                self.journal.outgoing.note_rows(part, rows)
-        for each in page.rows:
-            is_own = each.source == page.source
-            number = page.number if is_own else self.journal.source_number(each.source.key) or page.number
-            batch.stats.written += self._write(number, each, add)
-
-    def _write(self, number: int, rows: SourceRows, add: AddRows) -> int:
-        new, ids = self.store.unwritten(rows.rows, rows.ids) if rows.rows else (rows.rows, rows.ids)
-        for stem, part in self._by_stem(rows.source, new).items():
-            add(NewRows(stem, number, part, ids if part is new else ids_of(part), is_new=True))
-        if self._is_later and ACTION in lines_of(new):
-            self.journal.edits.note(shown_edits(new))
-        return len(new)
-
-    def _by_stem(self, source: Source, rows: list[Row]) -> dict[str, list[Row]]:
-        if not rows:
-            return {}
-        partition = self.plan.partition or "none"
-        by_key = partition_rows(partition, source, rows)
-        return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in by_key.items()}
-
-    def _note_batch(self, batch: _Batch) -> None:
-        for source, ids in batch.seen.items():
-            self.journal.note_seen(source, ids)
-        for source, read in batch.read.items():
-            self.journal.note_covered(source, read)
-        for source, order in batch.orders.items():
-            self.journal.note_order(source, order)
-        for part, ids in batch.foreign.items():
-            self.journal.outgoing.note_ids(part, ids)
 
     # ── opening ──
 

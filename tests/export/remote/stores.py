@@ -12,8 +12,9 @@ from chatrest._cloud.lease import LEASE
 from chatrest._cloud.publication import MANIFEST, Version
 from chatrest._cloud.store import ObjectStore
 from chatrest.export.fetch import page_queue
-from chatrest.export.folder.export_folder import CommitStats, ExportFolder
+from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.fetched_page import FetchedPage
+from chatrest.export.folder.page_commit import CommitStats
 from tests.export_runs import ids_of, manifest_of
 
 
