@@ -4,9 +4,10 @@ A rung is a function of a `PageView`. It returns a `NextPage`, or None where its
 first line of its docstring states the rule. `ends` has the rungs that end a walk or report a fault,
 `further_pages` those that name a further page. All are pure.
 
-To add a rule, write its rung in one of the two, put it into `RUNGS` before the rungs that it is to precede,
-and add its cases to a table of `tests/core/paging/test_next_page.py`. A property of a page that several rungs
-need belongs to `PageView`.
+To add a rule, write its rung in one of the two, put it into `RUNGS`, and add its cases to a table of
+`tests/core/paging/test_next_page.py`. A fault or an end has its place before the rungs that would hide it by
+naming a further page, and after those whose pages it would end too early; the comments in `RUNGS` say which
+these are. A property of a page that several rungs need belongs to `PageView`.
 
 - A page is short if it has fewer records than were asked for, and than its own `per_page`.
 - After one wrong "last page" such claims are ignored.
@@ -27,20 +28,20 @@ from .page_view import PageView
 
 RUNGS: Final[tuple[Callable[[PageView], NextPage | None], ...]] = (
     # Its counts alone: most pages by number get no further.
-    ends.missing_items,
+    ends.missing_items,  # the first: no later rung sees that the page was asked for again
     ends.last_page_by_count,
-    further_pages.numbered_page_with_missing_records,
+    further_pages.numbered_page_with_missing_records,  # before the next number, which never leads back
     further_pages.number_after_new_items,
-    # Faults and ends that its positions show.
+    # Faults and ends that its positions show, before any of them is followed.
     ends.unreadable_position,
     ends.last_page_without_position,
     ends.documented_last_page,
-    # A further page.
-    further_pages.same_page_in_a_direction,
-    further_pages.page_with_missing_records,
+    # A further page: by what the reply names, else again, else by what the walk knows itself.
+    further_pages.same_page_in_a_direction,  # before its position, whose direction nothing shows
+    further_pages.page_with_missing_records,  # before the position, which leads past them
     further_pages.served_position,
     further_pages.same_page_again,
-    further_pages.earlier_page,
+    further_pages.earlier_page,  # after the same page, and before the last item, which may be gone
     further_pages.item_before_last,
     further_pages.position_of_last_item,
     further_pages.next_number,

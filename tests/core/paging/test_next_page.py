@@ -302,6 +302,7 @@ CURSORS, UPDATES = facts_for(3, paging=BY_CURSOR), facts_for(3, paging=BY_UPDATE
          {**facts, **TWICE}),
         ("… below the largest", AT_SEVEN, BCD, None, {**facts, "largest": 4}),
         ("… but the way back", AT_SEVEN, WAY_BACK, again(**up(updatedAt="7")), facts),
+        ("… below the largest, and has the way back", AT_SEVEN, WAY_BACK, None, {**facts, "largest": 4}),
     )),
     ("a page by time", TIMED, page("4", "2", "8"), again(**up(id="9", sentAt="5")), BY_TIME),
     ("… twice: by its last item", TIMED, page("4", "2", "8"), up(id="8", sentAt="7"), {**BY_TIME, **TWICE}),
