@@ -34,7 +34,7 @@ class Answer(NamedTuple):
         return str(self.json["error"]["code"])
 
 
-class Asker:
+class ServiceClient:
     """A client of a service without a socket: gives status and decoded JSON."""
 
     def __init__(self, service: Service, store: Store) -> None:
@@ -62,9 +62,9 @@ class Asker:
         return self(path, method="POST", body=body, acting_user=acting_user)
 
 
-def asker(store: Store) -> Asker:
+def client_of(store: Store) -> ServiceClient:
     app = {"id": "emulated", "name": "Emulated app"}
-    return Asker(Service(Context(store, app, lambda: NOW + 0.9), KEYS), store)
+    return ServiceClient(Service(Context(store, app, lambda: NOW + 0.9), KEYS), store)
 
 
 @pytest.fixture
@@ -73,17 +73,17 @@ def store() -> Store:
 
 
 @pytest.fixture
-def ask(store: Store) -> Asker:
+def ask(store: Store) -> ServiceClient:
     """A service over the empty store, with the users ann, bob and cat and the group den."""
     for uid in ("ann", "bob", "cat"):
         store.add_user(uid)
     store.add_group("den")
-    return asker(store)
+    return client_of(store)
 
 
 @pytest.fixture(scope="session")
-def generated() -> Asker:
+def generated() -> ServiceClient:
     """A service over generated data; nothing may be added to it."""
     store = Store()
     fill(store, users=12, messages=1500, groups=2, seed=7)
-    return asker(store)
+    return client_of(store)

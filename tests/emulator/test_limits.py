@@ -89,7 +89,7 @@ def test_headers_of_what_is_allowed_and_of_what_is_refused_without_a_wait() -> N
         {"burst": 5}, {"burst": 0, "kind": "bucket"},
     ],
 )  # fmt: skip
-def test_wrong_arguments(wrong: dict[str, Any]) -> None:
+def test_a_wrong_argument_is_refused_by_its_name(wrong: dict[str, Any]) -> None:
     with pytest.raises(RequestInvalidError, match=next(iter(wrong))):
         RateLimit(**wrong)
 

@@ -29,7 +29,7 @@ def struck(weather: Weather, count: int, request: Request | None = None) -> list
         (Chance(1.0), [1] * 6),
     ],
 )
-def test_when(when: First | Chance, expected: list[int]) -> None:
+def test_first_strikes_by_number_and_chance_by_its_dice(when: First | Chance, expected: list[int]) -> None:
     assert [when.strikes(number, Random(1)) for number in range(1, 7)] == expected
 
 
@@ -45,7 +45,9 @@ def test_when(when: First | Chance, expected: list[int]) -> None:
         ("apps.list", "GET", "/management/apps", True),
     ],
 )
-def test_routes(route: str, method: str, path: str, fits: bool) -> None:
+def test_a_fault_fits_the_requests_of_its_operation_or_path(
+    route: str, method: str, path: str, fits: bool
+) -> None:
     assert Fault(route=route).fits(get(path, method=method)) is fits
 
 
@@ -92,7 +94,7 @@ def test_a_streak_has_its_maximum() -> None:
         (Weather, {"faults": [503]}),
     ],
 )  # fmt: skip
-def test_wrong_arguments(kind: Any, wrong: dict[str, Any]) -> None:
+def test_a_wrong_argument_is_refused_with_what_is_expected(kind: Any, wrong: dict[str, Any]) -> None:
     with pytest.raises(RequestInvalidError, match="expected"):
         kind(**wrong)
 

@@ -1,6 +1,5 @@
-"""Queries and bodies, parsed by the endpoints of the operations; and lists that go on by a position."""
+"""Queries and bodies, parsed by the endpoints of the operations."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,8 +7,8 @@ import pytest
 from chatrest._resources import OPERATIONS
 from chatrest.emulator.service.arguments import read_body, read_query
 from chatrest.emulator.service.refusals import ServiceRefusal
-from chatrest.emulator.service.replies import ListForm, encode_page
 from tests.cases import loop_over
+from tests.emulator.conftest import ServiceClient
 
 LIST = OPERATIONS["messages.list"]
 KEYWORDS = OPERATIONS["moderation.create_keyword_list"]
@@ -68,7 +67,7 @@ WORD = part('name="category"', b"word")
         (part('name="file"', b"no file"), None),
     ],
 )
-def test_forms(more: bytes, expected: Any) -> None:
+def test_a_form_has_texts_lists_and_files(more: bytes, expected: Any) -> None:
     if expected is None:
         with pytest.raises(ServiceRefusal):
             read_body(form(WORD, more), TYPE, KEYWORDS)
@@ -99,39 +98,6 @@ def test_a_body_has_the_members_and_the_defaults_of_its_struct() -> None:
     assert read_body(b"junk", "", OPERATIONS["users.get"]) == {}
 
 
-PAGES, CURSORS = ListForm("position", "at", "from", 2), ListForm("cursor", "id", "cursor")
-ENTRIES = [{"id": name, "at": at} for name, at in zip("abcdef", (1, 2, 2, 3, 10, 11), strict=True)]
-
-
-def page(form: ListForm = PAGES, **query: Any) -> tuple[str, Any]:
-    sent = {name.rstrip("_"): value for name, value in query.items()}
-    reply = json.loads(encode_page(sent, ENTRIES[:5] if form is CURSORS else ENTRIES, form))
-    return "".join(entry["id"] for entry in reply["data"]), reply["meta"]
-
-
-def test_pages_go_on_from_a_position_in_both_directions_and_never_part_those_of_one() -> None:
-    ids, meta = page()
-    assert (ids, meta["current"]) == ("abc", {"limit": 2, "count": 3})
-    assert (meta["previous"], meta["next"]) == ({"affix": "prepend", "at": ""}, {"affix": "append", "at": 2})
-    assert page(from_=2)[0] == "de"
-    assert page(from_=10)[1]["next"] == {"affix": "append", "at": 11}
-    ids, meta = page(from_=11)
-    assert (ids, meta["current"], meta["next"]) == (
-        "",
-        {"limit": 2, "count": 0},
-        {"affix": "append", "at": 11},
-    )
-    assert page(affix="prepend")[0] == "fe"
-    ids, meta = page(affix="prepend", from_=10, limit=3)
-    assert (sorted(ids), meta["next"]) == (["b", "c", "d"], {"affix": "prepend", "at": 2})
-    assert meta["previous"] == {"affix": "append", "at": 3}
-
-
-def test_pages_by_a_cursor_name_a_next_one_where_there_is_one() -> None:
-    for affix, expected in (("append", ["ed", "cb", "a"]), ("prepend", ["ab", "cd", "e"])):
-        shown, query = [], {"limit": 2, "affix": affix}
-        while query:
-            ids, meta = page(CURSORS, **query)
-            shown.append(ids)
-            query = {"limit": 2, **meta["next"]} if "next" in meta else {}
-        assert shown == expected
+def test_a_body_nested_beyond_all_bounds_is_refused(ask: ServiceClient) -> None:
+    answer = ask.post("/v3/users", b'{"metadata":{"a":' + b"[" * 9000)
+    assert (answer.status, list(answer.json["error"]["details"])) == (400, ["body"])

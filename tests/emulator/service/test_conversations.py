@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from tests.emulator.conftest import Answer, Asker
+from tests.emulator.conftest import Answer, ServiceClient
 
 USER = "/v3/users/bob/conversation"
 GROUP = "/v3/groups/den/conversation"
 
 
 @pytest.fixture
-def chat(ask: Asker) -> Asker:
+def chat(ask: ServiceClient) -> ServiceClient:
     """Messages 1 and 3 of bob to ann, 2 of ann to bob; 4 and 5 of bob to the group of ann and bob."""
     ask.store.add_message("bob", "ann", "one", sent_at=10)
     ask.store.add_message("ann", "bob", "two", sent_at=20)
@@ -23,21 +23,21 @@ def chat(ask: Asker) -> Asker:
     return ask
 
 
-def get(ask: Asker, path: str = USER, user: str = "ann") -> Any:
+def get(ask: ServiceClient, path: str = USER, user: str = "ann") -> Any:
     return ask(path, acting_user=user).json["data"]
 
 
-def unread(ask: Asker, path: str = USER, user: str = "ann") -> str:
+def unread(ask: ServiceClient, path: str = USER, user: str = "ann") -> str:
     return str(get(ask, path, user)["unreadMessageCount"])
 
 
-def mark(ask: Asker, what: str, body: Any = b"", *, path: str = USER, user: str = "ann") -> Answer:
+def mark(ask: ServiceClient, what: str, body: Any = b"", *, path: str = USER, user: str = "ann") -> Answer:
     method = "DELETE" if what == "unread" else "POST"
     return ask(f"{path}/{what.removeprefix('un')}", method=method, body=body, acting_user=user)
 
 
 @pytest.mark.parametrize("path", [USER, GROUP])
-def test_read_messages_are_counted_no_more(chat: Asker, path: str) -> None:
+def test_read_messages_are_counted_no_more(chat: ServiceClient, path: str) -> None:
     first, name = (1, "Message") if path == USER else (4, "message")
     answer = mark(chat, "read", {"messageId": first}, path=path)
     assert answer.json["data"].keys() == {"success", name}
@@ -54,7 +54,7 @@ def test_read_messages_are_counted_no_more(chat: Asker, path: str) -> None:
     assert len(chat(listed, "unread=1", acting_user="ann").ids) == 2
 
 
-def test_the_sender_of_a_message_sees_that_it_was_read(chat: Asker) -> None:
+def test_the_sender_of_a_message_sees_that_it_was_read(chat: ServiceClient) -> None:
     mark(chat, "delivered", {"messageId": 1})
     mark(chat, "read", {"messageId": 1})
     first, third = (chat(f"/v3/messages/{number}", acting_user="bob").json["data"] for number in (1, 3))
@@ -62,7 +62,7 @@ def test_the_sender_of_a_message_sees_that_it_was_read(chat: Asker) -> None:
     assert "deliveredAt" not in third
 
 
-def test_receipts_of_a_group_are_those_of_one_member(chat: Asker) -> None:
+def test_receipts_of_a_group_are_those_of_one_member(chat: ServiceClient) -> None:
     chat.store.members.add("den", "cat")
     mark(chat, "read", path=GROUP)
     mark(chat, "delivered", {"messageId": 4}, path=GROUP, user="cat")
@@ -71,7 +71,7 @@ def test_receipts_of_a_group_are_those_of_one_member(chat: Asker) -> None:
     assert "readAt" not in chat("/v3/messages/5").json["data"]
 
 
-def test_a_reset_hides_all_messages_until_then_from_the_user(chat: Asker) -> None:
+def test_a_reset_hides_all_messages_until_then_from_the_user(chat: ServiceClient) -> None:
     chat(USER, method="DELETE", body={"conversationWith": "bob"}, acting_user="ann")
     assert ids(chat) == ["group_den"]
     assert ids(chat, user="bob") == ["group_den", "ann_user_bob"]
@@ -81,7 +81,7 @@ def test_a_reset_hides_all_messages_until_then_from_the_user(chat: Asker) -> Non
     assert ids(chat) == ["group_den"], "the reset is of the newest message, too"
 
 
-def test_a_reset_may_remove_the_messages_for_both(chat: Asker) -> None:
+def test_a_reset_may_remove_the_messages_for_both(chat: ServiceClient) -> None:
     body = {"conversationWith": "cat"}
     assert chat(USER, method="DELETE", body=body, acting_user="ann").code == "ERR_BAD_REQUEST"
     body = {"conversationWith": "bob", "deleteMessagesPermanently": True}
@@ -94,7 +94,7 @@ LIST = "/v3/conversations"
 
 
 @pytest.fixture
-def listed(ask: Asker) -> Asker:
+def listed(ask: ServiceClient) -> ServiceClient:
     """Conversations of ann: with bob (10), cat (20) and the group den (30); of bob and cat (40)."""
     ask.store.add_user("dan", "Daniel", tags=["vip"])
     ask.store.add_user("eva", "Eva")
@@ -108,12 +108,12 @@ def listed(ask: Asker) -> Asker:
     return ask
 
 
-def ids(ask: Asker, query: str = "", user: str | None = "ann") -> list[str]:
+def ids(ask: ServiceClient, query: str = "", user: str | None = "ann") -> list[str]:
     answer = ask(LIST, query, acting_user=user)
     return [record["conversationId"] for record in answer.json["data"]]
 
 
-def test_without_an_acting_user_the_list_has_the_views_of_all(listed: Asker) -> None:
+def test_without_an_acting_user_the_list_has_the_views_of_all(listed: ServiceClient) -> None:
     assert ids(listed, "", None) == [
         "group_den", "ann_user_cat", "ann_user_bob", "bob_user_cat", "ann_user_bob", "bob_user_cat",
         "ann_user_cat",
@@ -137,7 +137,7 @@ def test_without_an_acting_user_the_list_has_the_views_of_all(listed: Asker) -> 
         ("useCursoredIndex=1&searchKey=bob", ["ann_user_bob"]),
     ],
 )
-def test_filters(listed: Asker, query: str, expected: list[str]) -> None:
+def test_filters_of_conversations(listed: ServiceClient, query: str, expected: list[str]) -> None:
     listed.store.add_message("cat", "ann", "unread")
     if "userTags" in query:
         listed.store.add_message("ann", "dan", "hi")
@@ -148,14 +148,20 @@ def test_filters(listed: Asker, query: str, expected: list[str]) -> None:
     assert ids(listed, query) == expected
 
 
-def test_tags_of_users_are_shown_to_who_asks_for_them(listed: Asker) -> None:
+def test_a_last_message_without_a_time_moves_no_conversation(listed: ServiceClient) -> None:
+    listed.store.add_message("ann", "bob", "odd", sentAt="soon")
+    [record] = listed(LIST, "searchKey=bob", acting_user="ann").json["data"]
+    assert (record["lastMessage"]["id"], record["updatedAt"]) == ("5", 10)
+
+
+def test_tags_of_users_are_shown_to_who_asks_for_them(listed: ServiceClient) -> None:
     listed.store.add_message("ann", "dan", "hi")
     for query, tags in (("", None), ("&withUserAndGroupTags=1", ["vip"])):
         [dan] = listed(LIST, f"searchKey=dan{query}", acting_user="ann").json["data"]
         assert dan["conversationWith"].get("tags") == tags
 
 
-def test_blocked_users_are_left_out_unless_they_are_asked_for(listed: Asker) -> None:
+def test_blocked_users_are_left_out_unless_they_are_asked_for(listed: ServiceClient) -> None:
     listed.store.relations.add("blocked", "ann", "bob")
     listed.store.relations.add("blocked", "cat", "ann")
     assert ids(listed) == ["group_den", "ann_user_cat"]

@@ -17,7 +17,7 @@ from chatrest._resources import OPERATIONS
 from chatrest.emulator.store import Store
 from tests.cases import loop_over
 
-from ..conftest import COLLECTIONS, KEYS, Answer, Asker, asker
+from ..conftest import COLLECTIONS, KEYS, Answer, ServiceClient, client_of
 
 OWN: Final = [name for name in OPERATIONS if name.partition(".")[0] not in COLLECTIONS]
 """The operations that are not read from the table: of users, groups, messages and conversations."""
@@ -59,7 +59,7 @@ NOWHERE: Final = {"id": "99", "conversationId": "ann_user_zoe"}
 
 
 @pytest.fixture
-def world(store: Store) -> Asker:
+def world(store: Store) -> ServiceClient:
     """The users ann, bob and cat, the group den of ann and bob, and a message of each kind between them."""
     for uid in ("ann", "bob", "cat", "dan"):
         store.add_user(uid)
@@ -72,10 +72,12 @@ def world(store: Store) -> Asker:
     store.add_message("ann", "bob", "one")
     store.add_message("bob", "den", "two", receiver_type="group")
     store.marks.add("reaction", 1, "bob", 1, "👍")
-    return asker(store)
+    return client_of(store)
 
 
-def send(world: Asker, endpoint: Endpoint[Any], given: Mapping[str, str], **headers: str | None) -> Answer:
+def send(
+    world: ServiceClient, endpoint: Endpoint[Any], given: Mapping[str, str], **headers: str | None
+) -> Answer:
     """Send an operation as the table says; headers that are None are left out."""
     token = world.store.auth_tokens.issue("bob", 1)["authToken"]
     values = {**GIVEN, "authToken": token, **({"uid": "cat"} if endpoint.name in OF_CAT else {}), **given}
@@ -91,7 +93,7 @@ def send(world: Asker, endpoint: Endpoint[Any], given: Mapping[str, str], **head
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_an_operation_is_served_with_its_typed_reply(world: Asker, name: str) -> None:
+def test_an_operation_is_served_with_its_typed_reply(world: ServiceClient, name: str) -> None:
     endpoint = OPERATIONS[name]
     answer = send(world, endpoint, {})
     assert answer.status == 200, answer.json
@@ -109,7 +111,7 @@ def test_an_operation_is_served_with_its_typed_reply(world: Asker, name: str) ->
 
 
 @pytest.mark.parametrize("name", [name for name in OWN if OPERATIONS[name].parameters])
-def test_what_is_not_there_is_a_404(world: Asker, name: str) -> None:
+def test_what_is_not_there_is_a_404(world: ServiceClient, name: str) -> None:
     endpoint = OPERATIONS[name]
     for parameter in set(endpoint.parameters) - {"reaction"}:
         answer = send(world, endpoint, {parameter: NOWHERE.get(parameter, "nobody")})
@@ -126,7 +128,7 @@ CYCLES: Final = {
 
 
 @pytest.mark.parametrize("collection", CYCLES)
-def test_what_is_made_is_listed_read_changed_and_removed(world: Asker, collection: str) -> None:
+def test_what_is_made_is_listed_read_changed_and_removed(world: ServiceClient, collection: str) -> None:
     key, listed = CYCLES[collection]
     make = "messages.send" if collection == "messages" else f"{collection}.create"
     made = send(world, OPERATIONS[make], {}).json["data"][key]
@@ -146,7 +148,7 @@ def test_keys_and_the_acting_user_are_checked_before_anything_else(name: str) ->
     endpoint = OPERATIONS[name]
     store = Store()
     store.add_user("ann")
-    world = asker(store)
+    world = client_of(store)
     key = "key" if endpoint.interface == "management" else "apikey"
     for value in (None, "wrong"):
         assert send(world, endpoint, {}, **{key: value}).status == 401

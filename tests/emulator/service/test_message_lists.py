@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.cases import loop_over
-from tests.emulator.conftest import NOW, Answer, Asker
+from tests.emulator.conftest import NOW, Answer, ServiceClient
 
 Record = dict[str, Any]
 Predicate = Callable[[Record], Any]
 
-MINE: dict[str, Predicate] = {
+OF_TWO_USERS: dict[str, Predicate] = {
     "searchKey=MORNING": lambda r: "morning" in r["data"].get("text", "").lower(),
     "searchKey=%C3%87A%20MARCHE": lambda r: "ça marche" in r["data"].get("text", "").lower(),
     "hasAttachments=true": lambda r: r["data"].get("attachments"),
@@ -45,7 +45,7 @@ MINE: dict[str, Predicate] = {
     "hideDeleted=true": lambda r: "deletedAt" not in r,
     "onlyDeleted=true": lambda r: "deletedAt" in r,
 }
-ALL: dict[str, Predicate] = {
+OF_THE_APP: dict[str, Predicate] = {
     "receiverType=group": lambda r: r["receiverType"] == "group",
     "conversationId=group_group-01": lambda r: r["conversationId"] == "group_group-01",
     "sentAt=1600040000&affix=append": lambda r: r["sentAt"] > 1600040000,
@@ -58,10 +58,12 @@ def kinds(record: Record) -> set[str]:
     return {"file" if kind in ("application", "text") else kind for kind in types}
 
 
-@pytest.mark.parametrize(("query", "predicate"), [*MINE.items(), *ALL.items()])
-def test_filters_of_two_users_and_of_the_app(generated: Asker, query: str, predicate: Predicate) -> None:
+@pytest.mark.parametrize(("query", "predicate"), [*OF_TWO_USERS.items(), *OF_THE_APP.items()])
+def test_filters_of_two_users_and_of_the_app(
+    generated: ServiceClient, query: str, predicate: Predicate
+) -> None:
     path, user, ids = "/v3/messages", None, generated.store.ids()
-    if query in MINE:
+    if query in OF_TWO_USERS:
         path, user = "/v3/users/user-001/messages", "user-002"
         ids = generated.store.ids(conversation="user-001_user_user-002")
     records = [json.loads(record) for record in generated.store.records(ids, with_tags=True)]
@@ -70,11 +72,27 @@ def test_filters_of_two_users_and_of_the_app(generated: Asker, query: str, predi
     assert generated(path, f"limit=1000&{query}", acting_user=user).ids == expected
 
 
+def test_each_list_has_its_messages(ask: ServiceClient) -> None:
+    add = ask.store.add_message
+    add("ann", "bob", "1")
+    add("bob", "cat", "2")
+    add("cat", "ann", "3")
+    add("ann", "den", "4", receiver_type="group")
+    add("bob", "den", "5", receiver_type="group", parentId="4")
+    for path, user, ids in (
+        ("messages", None, [1, 2, 3, 4, 5]), ("messages", "ann", [1, 3, 4]),
+        ("users/ann/messages", None, [1, 3, 4]), ("users/ann/messages", "bob", [1]),
+        ("users/bob/messages", "ann", [1]), ("groups/den/messages", None, [4, 5]),
+        ("messages/0004/thread", None, [5]), ("messages/1/thread", None, []),
+    ):  # fmt: skip
+        assert ask(f"/v3/{path}", acting_user=user).ids == ids
+
+
 ANNS = "/v3/users/ann/messages"
 
 
 @pytest.fixture
-def seven(ask: Asker) -> Asker:
+def seven(ask: ServiceClient) -> ServiceClient:
     """Seven messages between ann and bob, ids 1 to 7, sent at 10 to 70."""
     for number in range(1, 8):
         ask.store.add_message("ann", "bob", str(number), sent_at=number * 10)
@@ -97,7 +115,9 @@ def seven(ask: Asker) -> Asker:
         ("type=image", [], {"affix": "prepend"}, 0),
     ],
 )
-def test_pages(seven: Asker, query: str, ids: list[int], cursor: dict[str, Any], left: int) -> None:
+def test_pages_of_a_user_name_the_next_position_and_what_is_left(
+    seven: ServiceClient, query: str, ids: list[int], cursor: dict[str, Any], left: int
+) -> None:
     answer = seven(ANNS, f"perPage=3&{query}")
     assert answer.ids == ids
     numbers = {"total": left, "count": len(ids), "per_page": 3, "current_page": 1}
@@ -116,7 +136,9 @@ def test_pages(seven: Asker, query: str, ids: list[int], cursor: dict[str, Any],
         ("type=image", [], {"affix": "prepend"}),
     ],
 )
-def test_the_other_envelope(seven: Asker, query: str, ids: list[int], position: dict[str, Any]) -> None:
+def test_pages_of_the_app_name_the_next_position_with_its_time(
+    seven: ServiceClient, query: str, ids: list[int], position: dict[str, Any]
+) -> None:
     answer = seven("/v3/messages", f"limit=2&{query}")
     assert answer.ids == ids
     assert answer.json["meta"] == {"current": {"limit": 2, "count": len(ids)}, "next": position}
@@ -130,12 +152,12 @@ def test_the_other_envelope(seven: Asker, query: str, ids: list[int], position: 
     ],
 )  # fmt: skip
 def test_limit_goes_with_an_acting_user_and_per_page_without(
-    seven: Asker, query: str, acting_user: str | None, size: int
+    seven: ServiceClient, query: str, acting_user: str | None, size: int
 ) -> None:
     assert seven(ANNS, query, acting_user=acting_user).json["meta"]["pagination"]["per_page"] == size
 
 
-def test_counts_per_other_side(seven: Asker) -> None:
+def test_counts_per_other_side(seven: ServiceClient) -> None:
     seven.store.add_message("bob", "ann", "8")
     seven.store.add_message("cat", "ann", "9")
     seven.store.add_message("ann", "den", "10", receiver_type="group")
@@ -155,7 +177,7 @@ def test_counts_per_other_side(seven: Asker) -> None:
 
 
 @pytest.fixture
-def chat(ask: Asker) -> Asker:
+def chat(ask: ServiceClient) -> ServiceClient:
     """Messages 1 (ann to bob), 2 (ann to the group), 3 (bob to ann), sent at 10, 20, 30."""
     ask.store.add_message("ann", "bob", "one", sent_at=10)
     ask.store.add_message("ann", "den", "two", receiver_type="group", sent_at=20)
@@ -164,7 +186,7 @@ def chat(ask: Asker) -> Asker:
     return ask
 
 
-def reply(ask: Asker, parent: int, user: str) -> Answer:
+def reply(ask: ServiceClient, parent: int, user: str) -> Answer:
     record = ask.store.record(parent)
     other = record["sender"] if record["receiver"] == user else record["receiver"]
     receiver = {"receiver": other, "receiverType": record["receiverType"]}
@@ -172,7 +194,7 @@ def reply(ask: Asker, parent: int, user: str) -> Answer:
     return ask.post(f"/v3/messages/{parent}/thread", body, acting_user=user)
 
 
-def test_a_reply_that_is_removed_is_counted_no_more(chat: Asker) -> None:
+def test_a_reply_that_is_removed_is_counted_no_more(chat: ServiceClient) -> None:
     for _ in range(2):
         reply(chat, 1, "bob")
     chat("/v3/messages/4", method="DELETE", body={"permanent": True})
@@ -183,7 +205,7 @@ def test_a_reply_that_is_removed_is_counted_no_more(chat: Asker) -> None:
     assert chat("/v3/threads").ids == []
 
 
-def test_threads_of_users_and_groups_and_those_of_one_second_are_never_torn(chat: Asker) -> None:
+def test_threads_of_users_and_groups_and_those_of_one_second_are_never_torn(chat: ServiceClient) -> None:
     for parent in (1, 2, 3):
         reply(chat, parent, "ann")
     answer = chat("/v3/threads", "limit=1")

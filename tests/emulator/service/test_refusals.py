@@ -5,7 +5,7 @@ from typing import Any, Final
 from chatrest.emulator.service.refusals import ERRORS
 from tests.cases import loop_over
 
-from ..conftest import Asker
+from ..conftest import ServiceClient
 
 TEXT: Final = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "hi"}}
 CARD: Final = {"receiver": "ann", "category": "interactive", "type": "form", "data": {"interactiveData": {}}}
@@ -78,7 +78,7 @@ def data(type: str = "text", category: str = "message", **members: Any) -> dict[
     ],
 )  # fmt: skip
 def test_what_is_refused_changes_nothing(
-    ask: Asker, method: str, path: str, user: str | None, body: Any, code: str
+    ask: ServiceClient, method: str, path: str, user: str | None, body: Any, code: str
 ) -> None:
     """Message 1 is ann's to bob, 2 a reply to it, 3 its edit, and 4 is bob's to the group of the two."""
     if not ask.store.messages:

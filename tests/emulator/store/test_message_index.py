@@ -59,11 +59,14 @@ def test_odd_records_are_served_as_they_are(store: Store) -> None:
         store.add_records([b"nope"])
 
 
-def test_a_user_exists_once(store: Store) -> None:
+def test_a_user_and_a_group_exist_once(store: Store) -> None:
     store.add_user("ann")
     with pytest.raises(RequestInvalidError, match="uid = 'ann': this user exists already"):
         store.add_user("ann", "Another")
     assert store.people.users["ann"]["name"] == "ann"
+    store.add_group("den")
+    with pytest.raises(RequestInvalidError, match="guid = 'den': this group exists already"):
+        store.add_group("den")
 
 
 def test_messages_are_hidden_from_lists_and_shown_again(store: Store) -> None:
