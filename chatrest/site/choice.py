@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from ..errors import RequestInvalidError
 from ..times import Time
@@ -60,9 +60,6 @@ class Choice(NamedTuple):
     def hides(self) -> bool:
         """True if records are not shown as they are."""
         return self.redact or self.pseudonyms
-
-
-EVERYTHING: Final = Choice()
 
 
 def choice_of(options: SiteOptions) -> Choice:

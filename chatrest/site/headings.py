@@ -97,10 +97,6 @@ class Headings:
         return f"{last} · {plural(conversation.members, 'member')}, {wrote:,} wrote"
 
 
-def conversations_script(rows: list[list[Any]], total: int) -> bytes:
-    return script([rows, total])
-
-
 def days_script(until: str, pages: int, days: list[tuple[int, int, int]]) -> bytes:
     """Return the script that hands over where a conversation ends, and the page of each day."""
     known = [(day_text(day), page) for day, page, _ in days if day >= 0]

@@ -4,7 +4,6 @@ A record with members of other types is read as Python objects instead, so nothi
 """
 
 from base64 import b32encode
-from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
@@ -17,30 +16,6 @@ from ..export.plan.message_ids import number
 from ..times import MILLISECONDS_FROM
 
 _AFTER_9999: Final = 253_402_300_800_000
-
-
-class HeadEntity(Struct, gc=False):
-    uid: str | None = None
-    guid: str | None = None
-    name: str | None = None
-
-
-class _Wrapper(Struct, gc=False):
-    entity: HeadEntity | None = None
-
-
-class _Entities(Struct, gc=False):
-    sender: _Wrapper | None = None
-    receiver: _Wrapper | None = None
-    by: _Wrapper | None = None
-
-
-class _Data(Struct, gc=False):
-    entities: _Entities | None = None
-
-
-class _Head(Struct, gc=False):
-    data: _Data | None = None
 
 
 class ShownData(Struct, gc=False, rename="camel"):
@@ -70,7 +45,6 @@ class ShownRecord(Struct, gc=False, rename="camel"):
 
 
 _S = TypeVar("_S", bound=Struct)
-_HEAD: Final = msgspec.json.Decoder(_Head)
 _SHOWN: Final = msgspec.json.Decoder(ShownRecord)
 
 
@@ -102,15 +76,6 @@ def record_of(raw: bytes) -> dict[str, Any]:
         if isinstance(value, dict):
             return value
     return {}
-
-
-def entities_of(raw: bytes) -> Iterator[HeadEntity]:
-    with suppress(*REFUSED):
-        head = _HEAD.decode(raw)
-        if head.data is not None and (entities := head.data.entities) is not None:
-            for wrapper in (entities.sender, entities.by, entities.receiver):
-                if wrapper is not None and wrapper.entity is not None:
-                    yield wrapper.entity
 
 
 def shown_record_of(raw: bytes) -> ShownRecord:

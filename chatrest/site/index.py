@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from ..errors import ChatRestError
-from .choice import EVERYTHING, Choice
+from .choice import Choice
 from .index_messages import IndexedMessages, PageCut
 from .index_people import IndexedPeople
 from .pseudonyms import Pseudonyms
@@ -69,7 +69,7 @@ class Index:
     meanwhile is seen by the next one. Raises sqlite3.DatabaseError for a file that is no index.
     """
 
-    def __init__(self, path: Path, choice: Choice = EVERYTHING) -> None:
+    def __init__(self, path: Path, choice: Choice) -> None:
         self.choice = choice
         self.redaction = Redaction(redact=choice.redact, patterns=choice.patterns)
         self.db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_WAIT)
@@ -98,7 +98,7 @@ class Index:
     def use_pseudonyms(self) -> None:
         """Hide the names of people from now on, where that is chosen."""
         if self.choice.pseudonyms:
-            self.redaction.names = Pseudonyms(self.db.execute(_ALIASES))
+            self.redaction.set_names(Pseudonyms(self.db.execute(_ALIASES)))
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         return self.db.execute(sql, values).fetchall()

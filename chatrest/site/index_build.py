@@ -20,7 +20,8 @@ from ..database.finding import database_beside
 from ..database.load import OnCount
 from ..database.schema import STATE
 from . import index_schema as schema
-from .heads import entities_of, rank_of, record_of, token
+from .contents import object_of, text_of
+from .heads import rank_of, record_of, token
 from .index import Index
 from .pseudonyms import people_in
 from .text import visible
@@ -155,9 +156,12 @@ def _name_in(index: Index, key: str, where: str, number: int) -> str:
     sql = f"SELECT place FROM posts WHERE {where} ORDER BY time DESC, rank DESC LIMIT {_NEWEST}"  # noqa: S608
     for (place,) in index.db.execute(sql, (number,)).fetchall():
         rows = index.db.execute("SELECT CAST(raw AS BLOB) FROM chat.messages WHERE place = ?", (place,))
-        for entity in entities_of(rows.fetchone()[0] or b"{}"):
-            if entity.name and key in (entity.uid, entity.guid):
-                return entity.name
+        data = object_of(record_of(rows.fetchone()[0] or b"{}").get("data"))
+        entities = object_of(data.get("entities"))
+        for role in ("sender", "by", "receiver"):
+            entity = object_of(object_of(entities.get(role)).get("entity"))
+            if key in (entity.get("uid"), entity.get("guid")) and (name := text_of(entity.get("name"))):
+                return name
     return ""
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from .contents import CallState, FileLink, duration_text
 from .index_messages import PageLink
 from .index_people import PersonEntry
-from .text import TextPart, visible, visible_json
+from .text import TextPart, visible
 from .zone import time_text
 
 LONGEST_TEXT: Final = 4_000
@@ -137,9 +137,6 @@ class Item(Struct, gc=False):
             return ()
         has = (self.edited, self.deleted, self.is_flagged, self.files, self.thread or self.parent is not None)
         return tuple(name for name, value in zip(FLAGS, has, strict=True) if value)
-
-    def source(self) -> str:
-        return visible_json(self.raw)
 
 
 def call_text(label: str, call: CallState) -> str:

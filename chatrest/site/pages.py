@@ -148,7 +148,7 @@ class Pages:
         return self._render_in("source", conversation, page=cut.page, records=records)
 
     def whole(self, conversation: ConversationEntry, page: int, item: Item) -> str:
-        return self._render_in("whole", conversation, page=page, item=item)
+        return self._render_in("whole", conversation, page=page, item=item, source=visible_json(item.raw))
 
     def days(self, conversation: ConversationEntry, pages: int) -> str:
         days = [_Day(day_text(day), *others) for day, *others in self.index.days(conversation.number)]

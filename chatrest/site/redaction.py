@@ -109,12 +109,7 @@ class Redaction:
         self._cached = lru_cache(_TEXTS)(self._hide_and_count)
         self.counts = Counter[str]()
 
-    @property
-    def names(self) -> Pseudonyms | None:
-        return self._names
-
-    @names.setter
-    def names(self, names: Pseudonyms | None) -> None:
+    def set_names(self, names: Pseudonyms) -> None:
         self._names = names
         self._cached.cache_clear()
 
@@ -163,7 +158,7 @@ class Redaction:
         return self._hide_plain(text)
 
     def _hide_plain(self, text: str) -> str:
-        if (names := self.names) is None:
+        if (names := self._names) is None:
             return self._without_data(text)
         names.app = self._app
         if (alias := names.alias_of(text)) is not None:

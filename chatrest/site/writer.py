@@ -32,7 +32,7 @@ from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
 from .choice import Choice, SiteOptions, check_has_messages, choice_of
-from .headings import LISTED, conversations_script
+from .headings import LISTED
 from .index import ConversationEntry, Index, disk_errors
 from .index_build import database_of, update_index
 from .index_messages import PageCut
@@ -334,7 +334,7 @@ class _Writer:
             rows = self._pages.rows(part)
             listed += [row.data() for row in rows][: LISTED - len(listed)]
             self._state.write(_list_name("index", part), self._pages.index_page(rows, part, parts))
-        self._state.write("conversations.js", conversations_script(listed, conversations))
+        self._state.write("conversations.js", script([listed, conversations]))
         self._state.write("index.html", self._pages.index_page(first_rows, 1, parts))
 
     def _write_search(self) -> None:

@@ -5,14 +5,16 @@ A time is written as `2026-11-22T13:11:03+01:00`, from which templates take the 
 
 import re
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from ..errors import RequestInvalidError
-from ..times import MILLISECONDS_FROM, Time, is_relative, parse_timestamp, read_time
+from ..times import MILLISECONDS_FROM, Time, parse_timestamp, read_time
 
 _EPOCH: Final = date(1970, 1, 1).toordinal()
+_LAST: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999 in UTC."""
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
@@ -56,31 +58,26 @@ class Zone:
         bounds = (("from", since), ("until", until))
         return " ".join(f"{word} {self.time_text(time)}" for word, time in bounds if time is not None)
 
-    def milliseconds_of(self, name: str, time: Time, *, end: bool) -> int:
+    def milliseconds_of(self, name: str, value: Time, *, end: bool) -> int:
         """Return a time in milliseconds, as `parse_timestamp` reads it; a date is a day of this zone.
 
         With `end` it is the last millisecond of a day or second.
         """
-        day = time if isinstance(time, date) and not isinstance(time, datetime) else None
-        if isinstance(time, str):
-            if time.lower() in ("today", "yesterday") and is_relative(time):
-                day = datetime.now(self._zone).date() - timedelta(time.lower() == "yesterday")
-            else:
-                with suppress(ValueError):
-                    read = read_time(time, self._zone)
-                    day = read if isinstance(read, date) and not isinstance(read, datetime) else None
-        if day is not None and (begin := self.day_start(str(day), int(end))) is not None:
-            return begin - int(end)
-        stamp = parse_timestamp(name, time, end=end, zone=self._zone)
-        return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + (999 if end else 0)
+        day, rest = self._day_of(value), 999 if end else 0
+        if day is None:
+            stamp = parse_timestamp(name, value, end=end, zone=self._zone)
+            return stamp if stamp >= MILLISECONDS_FROM else stamp * 1000 + rest
+        clock = time(23, 59, 59, fold=1) if end else time()  # the later one, of an hour that is there twice
+        return min(round(datetime.combine(day, clock, self._zone).timestamp()) * 1000 + rest, _LAST)
 
-    def day_start(self, text: str, days_later: int) -> int | None:
-        """Return when the day of a text such as `2026-11-22` begins, in milliseconds; None for any other."""
-        try:
-            day = datetime.strptime(text, "%Y-%m-%d") + timedelta(days_later)
-            return round(day.replace(tzinfo=self._zone).timestamp() * 1000)
-        except (ValueError, OverflowError):
-            return None
+    def _day_of(self, value: Time) -> date | None:
+        """Return the day that is given without a clock; None for any other time."""
+        if isinstance(value, str):
+            if (day := value.lower()) in ("today", "yesterday"):
+                return datetime.now(self._zone).date() - timedelta(day == "yesterday")
+            with suppress(ValueError):
+                value = read_time(value, self._zone)
+        return value if isinstance(value, date) and not isinstance(value, datetime) else None
 
 
 def day_text(day: int) -> str:

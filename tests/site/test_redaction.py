@@ -273,8 +273,8 @@ def test_a_name_of_two_apps_is_in_each_of_them_its_own_persons() -> None:
     first_app = [("ann", 1, 0), ("Ann Moss", 1, 1), ("bob", 2, 0), ("Max", 1, 1), ("Max", 2, 1)]
     second_app = [("ann", 3, 0), ("Ann Moss", 3, 1), ("eve", 4, 0)]
     redaction = Redaction()
-    redaction.names = Pseudonyms(
-        [(*each, "one") for each in first_app] + [(*each, "two") for each in second_app]
+    redaction.set_names(
+        Pseudonyms([(*each, "one") for each in first_app] + [(*each, "two") for each in second_app])
     )
     text = "ann, <@uid:ann>, Ann Moss, bob, Eve and Max"
     for app, expected in (
@@ -287,12 +287,12 @@ def test_a_name_of_two_apps_is_in_each_of_them_its_own_persons() -> None:
 
 def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
     redaction = Redaction()
-    redaction.names = pseudonyms([
+    redaction.set_names(pseudonyms([
         ("ann", 1, 0), ("Ann Smith", 1, 1), ("user-007", 2, 0), ("Bob Smith", 2, 1), ("7", 3, 0), ("8", 4, 0),
         ("İbrahim", 5, 1), ("José", 5, 1), ("李娜", 6, 1), ("王小明", 7, 1),
         ("Anna Müller", 8, 1), ("Straße Weiß", 9, 1),
         ("สมชาย ใจดี", 7, 1), ("김철수", 6, 1),
-    ])  # fmt: skip
+    ]))  # fmt: skip
     expected = {
         "ann": "Person 1", "7": "Person 3", "7 apples": "7 apples", "hi Ann!": "hi Person 1!",
         "ANN SMITH is here": "Person 1 is here", "mr Smith": "mr [name]", "planner": "planner",
@@ -334,7 +334,7 @@ def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
 )  # fmt: skip
 def test_a_pseudonym_is_of_one_person(names: list[tuple[str, int, int]], expected: dict[str, str]) -> None:
     redaction = Redaction()
-    redaction.names = pseudonyms(names)
+    redaction.set_names(pseudonyms(names))
     assert {text: redaction.hide(text) for text in expected} == expected
 
 
