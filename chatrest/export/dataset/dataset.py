@@ -98,7 +98,7 @@ class Dataset:
                     report.lacks(failure)
             entries = await in_thread(lambda: list(table_entries(self._export.journal)))
             report.tables = {entry.table: entry.rows for entry in entries if entry.table in self._tables}
-        report.complete = report.complete and not report.failed
+        report.complete &= not report.failed
         if self._attachments is not None and not is_refused:
             progress.enter(Phase.FETCHING_ATTACHMENTS)
             await self._fetch(bulk, report, self._attachments, save)

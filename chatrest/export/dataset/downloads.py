@@ -20,7 +20,7 @@ from typing import Final, Literal, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import ResolveResult
 from yarl import URL
 
 from ..._network.decompression import Decompressor
@@ -242,21 +242,15 @@ class _NotPublicError(OSError):
     """A host name that resolves to an address that is not public."""
 
 
-class PublicResolver(AbstractResolver):
+class PublicResolver(aiohttp.ThreadedResolver):
     """A resolver of host names that gives public addresses alone."""
-
-    def __init__(self, resolver: AbstractResolver | None = None) -> None:
-        self._resolver = resolver or aiohttp.ThreadedResolver()
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Return the addresses; OSError where none of them is public."""
-        results = await self._resolver.resolve(host, port, family)
+        results = await super().resolve(host, port, family)
         public = [result for result in results if is_public(result["host"])]
         if not public:
             raise _NotPublicError(_NOT_PUBLIC)
         return public
-
-    async def close(self) -> None:
-        await self._resolver.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import ResolveResult
 
 from chatrest.export.dataset.attachment_journal import (
     AttachmentJournal,
@@ -88,41 +88,36 @@ def test_addresses_of_a_local_service(url: str, is_allowed: bool) -> None:
     assert (address_fault(url, local=True) is None) == is_allowed
 
 
-class FixedResolver(AbstractResolver):
-    """Resolves every name to the same addresses."""
-
-    def __init__(self, *hosts: str) -> None:
-        self.hosts = hosts
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        return [
-            ResolveResult(hostname=host, host=each, port=port, family=family, proto=0, flags=0)
-            for each in self.hosts
-        ]
-
-    async def close(self) -> None:
-        """Nothing is open."""
-
-
 @pytest.mark.parametrize(
-    ("url", "fault"),
-    [
-        ("https://inside.example.com/", "not public"),
-        ("https://\u246027.0.0.1/", "not public"),
-        ("https://2130706433/", "not public"),
-    ],
+    "url", ["https://inside.example.com/", "https://\u246027.0.0.1/", "https://2130706433/"]
 )
 async def test_a_name_that_resolves_to_a_private_address_is_refused(
-    url: str, fault: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resolver = FixedResolver("127.0.0.1", "192.168.1.1")
-    monkeypatch.setattr("aiohttp.ThreadedResolver", lambda: resolver)
+    async def resolve(_: object, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+        return [
+            ResolveResult(hostname=host, host=each, port=port, family=family, proto=0, flags=0)
+            for each in ("127.0.0.1", "192.168.1.1")
+        ]
+
+    monkeypatch.setattr("aiohttp.ThreadedResolver.resolve", resolve)
     async with Downloader(Disk(), max_bytes=10, local=False) as downloader:
-        with pytest.raises(DownloadError, match=fault) as caught:
+        with pytest.raises(DownloadError, match="not public") as caught:
             await downloader.fetch(url, tmp_path / "file")
     assert caught.value.state == "refused"
+
+
+async def test_a_name_without_an_address_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def resolve(*_: object) -> list[ResolveResult]:
+        raise OSError("no such host")
+
+    monkeypatch.setattr("aiohttp.ThreadedResolver.resolve", resolve)
+    async with Downloader(Disk(), max_bytes=10, local=False) as downloader:
+        with pytest.raises(DownloadError, match="the host name has no address") as caught:
+            await downloader.fetch("https://files.example.com/", tmp_path / "file")
+    assert (caught.value.state, caught.value.may_pass) == ("failed", True)
 
 
 def test_public_addresses() -> None:
