@@ -43,8 +43,11 @@ def pages() -> dict[str, Path | str]:
     guide = {path.relative_to(GUIDE).as_posix(): path for path in sorted(GUIDE.rglob("*.md"))}
     del guide["README.md"]
     pictures = {path.relative_to(GUIDE).as_posix(): path for path in (GUIDE / "pictures").iterdir()}
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    readme = readme.replace("(chatrest/guide/README.md)", "(guide.md)").replace("(chatrest/guide/", "(")
+    readme, changelog = (
+        (ROOT / name).read_text(encoding="utf-8").replace("(chatrest/guide/README.md)", "(guide.md)")
+        .replace("(chatrest/guide/", "(").replace("(CHANGELOG.md)", "(changelog.md)")
+        for name in ("README.md", "CHANGELOG.md")
+    )  # fmt: skip
     made = {
         _path(title): "\n\n".join([f"# {title}", *(f"::: {name}" for name in names), ""])
         for title, names in reference().items()
@@ -55,9 +58,9 @@ def pages() -> dict[str, Path | str]:
         **pictures,
         "costs.md": costs.replace("(../../benchmarks/RESULTS.md)", "(benchmarks.md)"),
         "benchmarks.md": ROOT / "benchmarks" / "RESULTS.md",
-        "index.md": readme.replace("(CHANGELOG.md)", "(changelog.md)"),
+        "index.md": readme,
         "guide.md": GUIDE / "README.md",
-        "changelog.md": ROOT / "CHANGELOG.md",
+        "changelog.md": changelog.replace("(README.md", "(index.md"),
         **made,
     }
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from chatrest import AsyncSession, CursorError, NotFoundError
 from chatrest.emulator import Emulator
 from tests.cases import loop_over
 from tests.pages import README, ROOT, blocks
@@ -86,16 +87,17 @@ def test_the_gate_tests_the_other_claimed_pythons_that_it_finds(tmp_path: Path) 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if not line.startswith("+ ")]
-    assert lines[:4] == [
+    assert lines[:6] == [
         "the suite",
         "pip install --quiet --editable .[docs]",
         "mkdocs build --quiet --strict -f chatrest/guide/mkdocs.yml",
         "pytest -n auto -m nightly",
+        "pytest -n auto --hypothesis-profile=nightly tests/core/paging tests/walk",
+        "pip install --quiet --editable .[test]",
     ]
-    assert lines[4] == "pip install --quiet --editable .[test]"
-    assert lines[5].startswith("pytest -n auto tests/core ")
-    assert lines[6:] == ["skipped: this machine has no Python 3.13"]
-    quick = lines[5].removeprefix("pytest -n auto ").split()
+    assert lines[6].startswith("pytest -n auto tests/core ")
+    assert lines[7:] == ["skipped: this machine has no Python 3.13"]
+    quick = lines[6].removeprefix("pytest -n auto ").split()
     assert [path for path in quick if not (ROOT / path).exists()] == []
 
 
@@ -120,21 +122,19 @@ def set_variables(monkeypatch: pytest.MonkeyPatch, emulator: Emulator) -> None:
     monkeypatch.setenv("CHATREST_BASE_URL", emulator.base_url)
 
 
-async def test_the_readmes_web_backend_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    [block] = [block for path, block in BLOCKS if path == "README.md" and "web.Application()" in block]
-    names: dict[str, Any] = {"__name__": "backend"}
+async def test_the_readmes_page_for_a_browser_continues_with_its_token() -> None:
+    [block] = [block for path, block in BLOCKS if path == "README.md" and "read_page" in block]
+    names: dict[str, Any] = {}
     exec(block, names)
-    async with Emulator(users=5, messages=100) as emulator:
-        set_variables(monkeypatch, emulator)
-        async with TestClient(TestServer(names["app"])) as client:
-            served = await client.get("/users/user-001/messages")
-            first = await served.json()
-            assert len(first["messages"]) == 20
-            served = await client.get("/users/user-001/messages", params={"after": first["next"]})
-            second = await served.json()
-            assert int(second["messages"][0]["id"]) < int(first["messages"][-1]["id"])
-            assert (await client.get("/users/user-001/messages?after=x")).status == 400
-            assert (await client.get("/users/nobody/messages")).status == 404
+    async with Emulator(users=5, messages=100) as emulator, AsyncSession(emulator.app) as session:
+        first = await names["read_page"](session, "user-001")
+        second = await names["read_page"](session, "user-001", first["next"])
+        assert len(first["messages"]) == 20
+        assert int(second["messages"][0]["id"]) < int(first["messages"][-1]["id"])
+        with pytest.raises(CursorError):
+            await names["read_page"](session, "user-001", "x")
+        with pytest.raises(NotFoundError):
+            await names["read_page"](session, "nobody")
 
 
 async def test_the_guides_paging_endpoint_goes_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,5 +175,5 @@ def test_the_guides_python_runs() -> None:
 
 
 def test_the_readme_is_a_page() -> None:
-    assert len(README.splitlines()) <= 200
-    assert len(README) <= 11_500
+    assert len(README.splitlines()) <= 190
+    assert len(README) <= 9_500
