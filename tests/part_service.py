@@ -13,7 +13,7 @@ from chatrest.export.plan.parts import NAME, Parts
 from tests.export_runs import START, edit, raws_of
 
 
-class Town:
+class ChangingService:
     """A service that changes by days; drawn by `dice`."""
 
     def __init__(self, store: Store, dice: Random) -> None:

@@ -114,7 +114,7 @@ async def deaf(peer: Peer) -> None:
     await asyncio.Event().wait()
 
 
-class Faulty:
+class FaultyServer:
     """The server; `requests` are the received ones, `most` is the largest number of concurrent requests."""
 
     def __init__(self, *steps: Step, greet: Step | None = None, tls: ssl.SSLContext | None = None) -> None:

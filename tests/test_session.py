@@ -22,7 +22,7 @@ from chatrest import (
     Timeouts,
 )
 from tests.cases import loop_over
-from tests.scripted_server import KEY, Faulty, hang, reply
+from tests.scripted_server import KEY, FaultyServer, hang, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -93,7 +93,7 @@ async def test_each_interface_has_its_address(http: aioresponses, interface: Any
 
 
 async def test_a_request_by_hand_arrives_byte_for_byte() -> None:
-    async with Faulty(reply(b'{"ok":true}')) as server, server.session() as session:
+    async with FaultyServer(reply(b'{"ok":true}')) as server, server.session() as session:
         got = await session.request(
             "POST", "/things", query={"a": 1, "on": True, "x": None}, json={"b": ["ü"]}
         )
@@ -114,7 +114,7 @@ async def test_a_request_by_hand_arrives_byte_for_byte() -> None:
 
 @loop_over("uid", ["a/b", "%2F", "a?b=c", "two words", "😀", "..a", "%zz", "a\\b", "{uid}"])
 async def test_any_uid_is_one_segment(uid: str) -> None:
-    async with Faulty(EMPTY) as server, server.session() as session:
+    async with FaultyServer(EMPTY) as server, server.session() as session:
         await session.messages.list_user(uid).collect()
     path, _, query = server.requests[0].target.partition("?")
     empty, users, segment, messages = path.split("/")
@@ -126,7 +126,7 @@ async def test_any_uid_is_one_segment(uid: str) -> None:
 
 @loop_over("uid", ["alice", "アリス", "two words", "a:b", "%2F"])
 async def test_an_acting_user_is_sent_as_utf_8(uid: str) -> None:
-    async with Faulty(EMPTY) as server, server.session() as session:
+    async with FaultyServer(EMPTY) as server, server.session() as session:
         await session.as_user(uid).request("GET", "/a")
         await session.with_options(on_behalf_of=uid).request("GET", "/a")
         await session.messages.list_user("bob", on_behalf_of=uid).collect()
@@ -135,7 +135,7 @@ async def test_an_acting_user_is_sent_as_utf_8(uid: str) -> None:
 
 async def test_query_values_arrive_unchanged() -> None:
     hard = "a&b=c d+e#f?g/h;i%2Fj\u00e9😀\n\x00"
-    async with Faulty(reply()) as server, server.session() as session:
+    async with FaultyServer(reply()) as server, server.session() as session:
         await session.request("GET", "/a", query={"q": hard, "k&=": "v", "f": 1.5, "empty": "", "none": None})
     target = server.requests[0].target
     assert target.isascii()
@@ -147,7 +147,7 @@ async def test_query_values_arrive_unchanged() -> None:
 
 
 async def test_a_view_has_its_options_and_shares_the_pools() -> None:
-    async with Faulty(reply()) as server, server.session(headers={"X-A": "1"}) as session:
+    async with FaultyServer(reply()) as server, server.session(headers={"X-A": "1"}) as session:
         view = session.as_user("alice").with_options(headers={"X-B": "2"})
         await view.request("GET", "/a")
         await session.request("GET", "/a")
@@ -158,7 +158,7 @@ async def test_a_view_has_its_options_and_shares_the_pools() -> None:
 
 
 async def test_a_view_of_another_app_has_its_key_and_its_address() -> None:
-    async with Faulty(reply()) as first, Faulty(reply()) as second, first.session() as session:
+    async with FaultyServer(reply()) as first, FaultyServer(reply()) as second, first.session() as session:
         other = session.for_app(second.app(app_id="app-2", key="key-2"))
         await other.request("GET", "/a")
         assert (other.app.app_id, session.app.app_id) == ("app-2", "app-1")
@@ -168,19 +168,19 @@ async def test_a_view_of_another_app_has_its_key_and_its_address() -> None:
 
 
 async def test_a_later_header_replaces_an_earlier_one_in_any_case() -> None:
-    async with Faulty(reply()) as server, server.session(headers={"X-A": "1"}) as session:
+    async with FaultyServer(reply()) as server, server.session(headers={"X-A": "1"}) as session:
         await session.with_options(headers={"x-a": "2", "accept": "text/plain"}).request("GET", "/a")
     assert (server.requests[0].header("X-A"), server.requests[0].header("Accept")) == ("2", "text/plain")
 
 
 async def test_a_header_may_be_any_text() -> None:
-    async with Faulty(reply()) as server, server.session(headers={"X-Name": "Zoë 😀"}) as session:
+    async with FaultyServer(reply()) as server, server.session(headers={"X-Name": "Zoë 😀"}) as session:
         await session.request("GET", "/a")
     assert server.requests[0].header("X-Name") == "Zoë 😀"
 
 
 async def test_options_that_are_not_given_stay_as_they_are() -> None:
-    async with Faulty(reply(b"", 503)) as server, server.session(retry=ONCE) as session:
+    async with FaultyServer(reply(b"", 503)) as server, server.session(retry=ONCE) as session:
         for view in (session, session.with_options(), session.as_user("bob"), session.for_app(server.app())):
             with pytest.raises(ServerError) as caught:
                 await view.request("GET", "/a")
@@ -191,7 +191,7 @@ async def test_options_that_are_not_given_stay_as_they_are() -> None:
 
 
 async def test_a_deadline_of_none_clears_it() -> None:
-    async with Faulty(hang, reply()) as server, server.session(retry=ONCE, deadline=0.03) as session:
+    async with FaultyServer(hang, reply()) as server, server.session(retry=ONCE, deadline=0.03) as session:
         with pytest.raises(chatrest.DeadlineExceededError):
             await session.with_options(priority="bulk").request("GET", "/a")
         free = session.with_options(deadline=None, timeouts=Timeouts(read=0.05))
@@ -202,7 +202,7 @@ async def test_a_deadline_of_none_clears_it() -> None:
 
 
 async def test_none_restores_the_default_of_an_option() -> None:
-    async with Faulty(reply()) as server, server.session(headers={"X-A": "1"}) as session:
+    async with FaultyServer(reply()) as server, server.session(headers={"X-A": "1"}) as session:
         view = session.as_user("alice").with_options(headers={"X-B": "2"})
         await view.with_options(on_behalf_of=None).request("GET", "/a")
         await view.with_options(headers=None).request("GET", "/a")
@@ -237,7 +237,7 @@ def test_the_repr_shows_app_and_user_and_no_key() -> None:
 
 
 async def test_a_session_that_is_not_open_sends_nothing() -> None:
-    async with Faulty(reply()) as server:
+    async with FaultyServer(reply()) as server:
         session = server.session()
         view = session.as_user("bob")
         for each in (session, view):
@@ -255,7 +255,7 @@ async def test_a_session_that_is_not_open_sends_nothing() -> None:
 
 
 async def test_a_session_can_be_opened_again() -> None:
-    async with Faulty(reply()) as server:
+    async with FaultyServer(reply()) as server:
         session = server.session()
         for _ in range(2):
             async with session:
@@ -265,7 +265,7 @@ async def test_a_session_can_be_opened_again() -> None:
 
 @loop_over("method", ["GET", "POST"])
 async def test_a_call_during_close_raises_a_chatrest_error(method: Any) -> None:
-    async with Faulty(hang) as server:
+    async with FaultyServer(hang) as server:
         async with server.session(concurrency=1) as session:
             calls = [asyncio.create_task(session.request(method, "/a")) for _ in range(3)]
             await server.arrived.wait()
@@ -275,7 +275,7 @@ async def test_a_call_during_close_raises_a_chatrest_error(method: Any) -> None:
 
 
 async def test_a_wrong_token_is_refused_before_anything_is_sent() -> None:
-    async with Faulty(reply()) as server, server.session() as session:
+    async with FaultyServer(reply()) as server, server.session() as session:
         for token in ("", "x", "é", 7, str(session.messages.list_user("eve").cursor)):
             with pytest.raises(CursorError):
                 session.messages.list_user("bob", cursor=token)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from chatrest import (
 )
 from chatrest._telemetry import Telemetry
 from chatrest.emulator import Emulator
-from tests.scripted_server import Faulty, no_wait, reply
+from tests.scripted_server import FaultyServer, no_wait, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -23,7 +23,7 @@ NAME, SECRET = "m4nagement-key", "m4nagement-s3cret"
 EMPTY = reply(b'{"data":[]}')
 
 
-def management(server: Faulty, **options: Any) -> AsyncManagement:
+def management(server: FaultyServer, **options: Any) -> AsyncManagement:
     return AsyncManagement(server.url, **{"key": NAME, "secret": SECRET, "sleep": no_wait, **options})
 
 
@@ -43,7 +43,7 @@ async def test_the_apps_of_the_documented_service() -> None:
 
 
 async def test_what_is_sent() -> None:
-    async with Faulty(EMPTY) as server, management(server) as account:
+    async with FaultyServer(EMPTY) as server, management(server) as account:
         await account.apps.list().collect()
         await account.apps.list(AppQuery(search_key="a&b", per_page=7)).collect()
     first, second = server.requests
@@ -56,7 +56,7 @@ async def test_what_is_sent() -> None:
 
 
 async def test_it_has_the_views_and_the_requests_of_a_session() -> None:
-    async with Faulty(reply({"a": 1}), reply(b"", 503)) as server:
+    async with FaultyServer(reply({"a": 1}), reply(b"", 503)) as server:
         records: list[Telemetry] = []
         async with management(server, headers={"X-A": "1"}, telemetry=records.append) as account:
             view = account.with_options(headers={"X-B": "2"}, retry=RetryPolicy(attempts=1), priority="bulk")

@@ -12,7 +12,7 @@ import trustme
 from chatrest._cli.doctor import Check, examine
 from tests.cases import loop_over
 from tests.commands import MakeProxy, Run
-from tests.scripted_server import Faulty, reply
+from tests.scripted_server import FaultyServer, reply
 
 from .conftest import SECRETS, EmulatorThread, error_line
 
@@ -59,7 +59,7 @@ async def test_a_certificate_is_judged_before_a_key_is_sent(
     # What aiohttp makes of SSL_CERT_FILE when it is loaded.
     trusted = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
     monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", trusted)
-    async with Faulty(reply(USERS), tls=server_context(leaf)) as server:
+    async with FaultyServer(reply(USERS), tls=server_context(leaf)) as server:
         results = await examined(monkeypatch, server.url.replace("127.0.0.1", "localhost"))
     assert results["connection"].state == ("failed" if words else "ok")
     assert words in results["connection"].advice
@@ -74,7 +74,7 @@ async def test_a_service_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch)
     async def hang(peer: Any) -> None:
         await peer.reader.read()
 
-    async with Faulty(hang) as server:
+    async with FaultyServer(hang) as server:
         results = await examined(monkeypatch, server.url, patience=0.05)
     assert list(results)[-1] == "connection"
     assert "deadline" in results["connection"].text

@@ -24,7 +24,7 @@ from tests.cloud.fault_proxy import KEY_ID, SECRET
 from tests.distributed.clusters import FAST, near_cluster
 from tests.export.remote.stores import ids_in_bucket
 from tests.export_runs import served
-from tests.part_service import Town
+from tests.part_service import ChangingService
 from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("fast_ramp")]
@@ -76,7 +76,7 @@ async def test_machines_claim_the_parts_of_a_bucket(
     monkeypatch.setattr("chatrest.export.run.night.PAUSE", 0.0)
     address, dice = f"s3://{bucket}/chat", Random(7)
     async with served(fill_in=lambda _: None) as service:
-        town = Town(service.store, dice)
+        town = ChangingService(service.store, dice)
         for night in range(2):
             town.day(120)
 
@@ -108,7 +108,7 @@ async def test_a_machine_that_is_lost_loses_its_part_to_the_next_one(
     monkeypatch.setitem(Lease.__init__.__kwdefaults__, "seconds", 1.0)  # type: ignore[attr-defined]
     address, dice = f"s3://{bucket}/chat", Random(3)
     async with served(fill_in=lambda _: None) as service:
-        town = Town(service.store, dice)
+        town = ChangingService(service.store, dice)
         died = 0
         for _ in range(3):
             town.day(60)

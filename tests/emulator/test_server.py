@@ -18,7 +18,7 @@ from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
 from chatrest.webhooks import MessageEvent, parse
 from tests.cases import loop_over
-from tests.scripted_server import Faulty, reply
+from tests.scripted_server import FaultyServer, reply
 
 AWKWARD = ("a/b", "ü nï/../x?", "..", "👩‍👩‍👧‍👦", "%2F", "'; DROP TABLE users", "A", "a" * 500)
 
@@ -158,7 +158,7 @@ async def test_it_listens_on_its_host(host: str, shown: str) -> None:
 
 
 async def test_an_event_is_posted_to_a_receiver_on_this_machine_alone(emulator: Emulator) -> None:
-    async with Faulty(reply(status=302, location="/"), reply()) as receiver:
+    async with FaultyServer(reply(status=302, location="/"), reply()) as receiver:
         assert await emulator.post_event(f"{receiver.url}/hook") == 302
         data = {"user": {"uid": "user-001"}}
         await emulator.post_event(receiver.url, "user_blocked", data, username="hook", password="p")

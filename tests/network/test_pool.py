@@ -16,7 +16,7 @@ from chatrest._network.timing import Timing
 from tests.cases import loop_over
 from tests.network.calls import in_time
 from tests.network.test_timing import Clock, timing
-from tests.scripted_server import KEY, Faulty, Peer, Step, deaf, hang, reply, reset, until
+from tests.scripted_server import KEY, FaultyServer, Peer, Step, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -38,7 +38,7 @@ def at_rest(pool: PoolState) -> bool:
 
 
 async def test_a_pool_is_created_when_its_region_is_first_used() -> None:
-    async with Faulty(reply()) as server, server.session() as session:
+    async with FaultyServer(reply()) as server, server.session() as session:
         assert dict(session.pools) == {}
         eu = session.for_app(server.app("eu", "app-2", "key-2"))
         assert dict(session.pools) == {}
@@ -50,7 +50,7 @@ async def test_a_pool_is_created_when_its_region_is_first_used() -> None:
 
 
 async def test_apps_of_one_region_share_a_pool_and_send_different_keys() -> None:
-    async with Faulty(reply()) as first, Faulty(reply()) as second, first.session() as session:
+    async with FaultyServer(reply()) as first, FaultyServer(reply()) as second, first.session() as session:
         other = session.for_app(second.app("us", "app-2", "key-2"))
         for view in (session, other, session):
             await view.request("GET", "/a")
@@ -61,8 +61,8 @@ async def test_apps_of_one_region_share_a_pool_and_send_different_keys() -> None
 
 async def test_a_region_that_hangs_does_not_delay_another() -> None:
     async with (
-        Faulty(hang) as stuck,
-        Faulty(reply(b'{"region":"eu"}')) as well,
+        FaultyServer(hang) as stuck,
+        FaultyServer(reply(b'{"region":"eu"}')) as well,
         AsyncSession(stuck.app("us"), concurrency=2, retry=ONCE) as session,
     ):
         calls = [asyncio.create_task(session.request("GET", "/a")) for _ in range(5)]
@@ -86,7 +86,7 @@ async def test_concurrency_limits_the_number_of_concurrent_requests(concurrency:
         await together.wait()  # passes only where so many are here at once
         await peer.send(reply())
 
-    async with Faulty(step) as server, server.session(concurrency=concurrency) as session:
+    async with FaultyServer(step) as server, server.session(concurrency=concurrency) as session:
         await asyncio.gather(*(session.request("GET", "/a") for _ in range(4 * concurrency)))
         assert (server.most, len(server.requests)) == (concurrency, 4 * concurrency)
         assert server.connections <= concurrency
@@ -101,7 +101,7 @@ async def test_a_wait_between_attempts_holds_no_place() -> None:
         await go_on.wait()
 
     async with (
-        Faulty(reply(b"", 503), reply()) as server,
+        FaultyServer(reply(b"", 503), reply()) as server,
         server.session(concurrency=1, sleep=sleep) as session,
     ):
         first = asyncio.create_task(session.request("GET", "/a"))
@@ -114,7 +114,10 @@ async def test_a_wait_between_attempts_holds_no_place() -> None:
 
 async def test_every_kind_of_end_frees_the_place() -> None:
     ends: list[Step] = [reply(), reply(b"", 404), reply(b"<"), reset, reply(b"", 302), hang]
-    async with Faulty(*ends) as server, server.session(concurrency=1, retry=ONCE, deadline=0.1) as session:
+    async with (
+        FaultyServer(*ends) as server,
+        server.session(concurrency=1, retry=ONCE, deadline=0.1) as session,
+    ):
         await asyncio.gather(*(session.request("GET", "/a") for _ in ends), return_exceptions=True)
         assert at_rest(session.pools["us"])
         server.steps[:] = [reply()]
@@ -122,7 +125,7 @@ async def test_every_kind_of_end_frees_the_place() -> None:
 
 
 async def test_sent_is_the_number_of_requests() -> None:
-    async with Faulty(reply(), reset, reply(b"", 503), reply()) as server, server.session() as session:
+    async with FaultyServer(reply(), reset, reply(b"", 503), reply()) as server, server.session() as session:
         for method in ("GET", "PUT", "DELETE", "GET"):
             await session.request(method, "/a")  # type: ignore[arg-type]
         await session.request("POST", "/a")
@@ -150,7 +153,7 @@ async def half_a_chunk(peer: Peer) -> None:
 @loop_over("turns", [0, 1, 5, 20])
 @loop_over("step", [hang, half_a_head, half_a_body, half_a_chunk])
 async def test_a_cancel_while_a_reply_is_awaited(step: Step, turns: int) -> None:
-    async with Faulty(step) as server, server.session(concurrency=1) as session:
+    async with FaultyServer(step) as server, server.session(concurrency=1) as session:
         task = asyncio.create_task(session.request("GET", "/a"))
         await server.arrived.wait()
         for _ in range(turns):
@@ -173,7 +176,7 @@ async def in_pieces(peer: Peer) -> None:
 
 @loop_over("turns", range(30))
 async def test_a_cancel_after_any_number_of_loop_iterations(turns: int) -> None:
-    async with Faulty(reply(b"", 503), in_pieces) as server, server.session(concurrency=2) as session:
+    async with FaultyServer(reply(b"", 503), in_pieces) as server, server.session(concurrency=2) as session:
         tasks = [asyncio.create_task(session.request("GET", f"/{n}")) for n in range(4)]
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -201,7 +204,7 @@ async def test_every_call_gets_its_own_reply_despite_cancelled_calls() -> None:
         assert at_rest(session.pools["us"])
 
 
-class _Echo(Faulty):
+class _Echo(FaultyServer):
     """Replies with what it was asked, in two pieces."""
 
     def __init__(self) -> None:
@@ -219,7 +222,7 @@ class _Echo(Faulty):
 
 
 async def test_a_deadline_while_connecting_is_no_unknown_outcome() -> None:
-    async with Faulty(reply(), greet=deaf) as server:
+    async with FaultyServer(reply(), greet=deaf) as server:
         app = App("app-1", KEY, base_url=f"https://127.0.0.1:{server.port}")  # and TLS is never answered
         async with AsyncSession(app, deadline=0.05, retry=ONCE) as session:
             with pytest.raises(DeadlineExceededError) as caught:

@@ -17,7 +17,7 @@ from chatrest._network.timing import Timing
 from tests.network.calls import in_time
 from tests.network.test_timing import timing
 from tests.network.visits import Visit, ended, play, run_loop, spawn, visits
-from tests.scripted_server import Faulty, reply
+from tests.scripted_server import FaultyServer, reply
 from tests.virtual_time import run
 
 
@@ -213,7 +213,7 @@ async def refused_for_a_minute(headers: dict[str, str], priority: Priority) -> i
     """Return the requests that all callers make in a minute of a service that refuses all of them."""
     clock = asyncio.get_running_loop().time
     async with (
-        Faulty(reply(b"", 429, date=DATE, **headers)) as server,
+        FaultyServer(reply(b"", 429, date=DATE, **headers)) as server,
         AsyncSession(server.app(), clock=clock, sleep=asyncio.sleep, priority=priority) as session,
     ):
 

@@ -32,7 +32,7 @@ from chatrest._models.users import User
 from chatrest._network.replies import decode_large
 from chatrest._parameters.notifications import PushTokenQuery
 from tests.cases import loop_over
-from tests.scripted_server import Faulty, reply
+from tests.scripted_server import FaultyServer, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -60,7 +60,7 @@ def groups(session: AsyncSession) -> Any:
 @pytest.mark.parametrize("status", [200, 404])
 async def test_an_error_with_a_huge_array_is_read_to_64_kib(status: int) -> None:
     body = b'{"error":{"code":"ERR_UID_NOT_FOUND","message":"no","details":' + array(b"{}", 3_000_000) + b"}}"
-    async with Faulty(packed(body, status)) as server, server.session() as session:
+    async with FaultyServer(packed(body, status)) as server, server.session() as session:
         with pytest.raises(NotFoundError, match="ERR_UID_NOT_FOUND: no") as caught:
             await session.users.get("bob")
     assert caught.value.details is None
@@ -70,7 +70,7 @@ async def test_an_error_with_a_huge_array_is_read_to_64_kib(status: int) -> None
 async def test_the_details_of_an_error_below_64_kib_are_whole() -> None:
     details = [{}] * 15_000
     async with (
-        Faulty(reply({"error": {"code": "ERR_X", "details": details}}, 400)) as server,
+        FaultyServer(reply({"error": {"code": "ERR_X", "details": details}}, 400)) as server,
         server.session() as session,
     ):
         with pytest.raises(ApiError) as caught:
@@ -89,7 +89,7 @@ async def test_a_list_of_far_more_records_than_a_page_has_is_unreadable(
     collect: Callable[[AsyncSession], Any], item: bytes
 ) -> None:
     body = b'{"data":' + array(item, 100_000) + b"}"
-    async with Faulty(packed(body)) as server, server.session() as session:
+    async with FaultyServer(packed(body)) as server, server.session() as session:
         with pytest.raises(ReplyUnreadableError, match=r"records, got 100000|expected"):
             await collect(session)
     assert len(server.requests) == 1
@@ -194,7 +194,7 @@ async def test_a_deadline_does_not_wait_for_a_decode(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("chatrest._network.replies.check_values", stuck)
     body = {"data": ["x" * INLINE_BYTES]}
     try:
-        async with Faulty(reply(body)) as server:
+        async with FaultyServer(reply(body)) as server:
             for deadline in (0.05, 0.5, 5.0, 50.0):  # a machine with much to do gets so far only later
                 async with server.session(deadline=deadline) as session:
                     with pytest.raises(DeadlineExceededError):
@@ -216,7 +216,7 @@ async def test_other_calls_go_on_while_a_body_is_unpacked() -> None:
             turns += 1
             await asyncio.sleep(0)
 
-    async with Faulty(packed(body)) as server, server.session() as session:
+    async with FaultyServer(packed(body)) as server, server.session() as session:
         ticking = asyncio.create_task(tick())
         assert len((await session.request("GET", "/a"))["data"]) == 12 << 20
         ticking.cancel()
@@ -225,7 +225,7 @@ async def test_other_calls_go_on_while_a_body_is_unpacked() -> None:
 
 @loop_over("body", [b"{}", b'{"data":{}}', b'{"data": [] }', b"[]", b'{"data":null}'])
 async def test_nothing_in_the_place_of_a_record_is_a_missing_record(body: bytes) -> None:
-    async with Faulty(reply(body)) as server, server.session() as session:
+    async with FaultyServer(reply(body)) as server, server.session() as session:
         with pytest.raises(
             NotFoundError, match=r"users\.get: 200: the service answered without a record"
         ) as e:
@@ -235,7 +235,7 @@ async def test_nothing_in_the_place_of_a_record_is_a_missing_record(body: bytes)
 
 
 async def test_a_list_reply_without_content_is_an_empty_page() -> None:
-    async with Faulty(reply(b"", 204)) as server, server.session() as session:
+    async with FaultyServer(reply(b"", 204)) as server, server.session() as session:
         assert await users(session) == []
         assert await messages(session) == []
         with pytest.raises(ReplyUnreadableError):
@@ -281,7 +281,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Any:
 
 
 async def test_an_ordinary_reply_logs_nothing(warnings: Any) -> None:
-    async with Faulty(reply({"data": MESSAGE})) as server, server.session() as session:
+    async with FaultyServer(reply({"data": MESSAGE})) as server, server.session() as session:
         await session.messages.send(HELLO, on_behalf_of="alice")
         await session.messages.send(HELLO)
     assert warnings() == []
@@ -289,7 +289,7 @@ async def test_an_ordinary_reply_logs_nothing(warnings: Any) -> None:
 
 async def test_an_acting_user_that_was_ignored_is_logged_once_for_each_operation(warnings: Any) -> None:
     answer = reply({"data": {**MESSAGE, "sender": "app_system"}})
-    async with Faulty(answer) as server, server.session(retry=RetryPolicy(attempts=1)) as session:
+    async with FaultyServer(answer) as server, server.session(retry=RetryPolicy(attempts=1)) as session:
         await session.messages.send(HELLO)
         assert warnings() == []
         await session.messages.send(HELLO, on_behalf_of="alice")
@@ -325,7 +325,7 @@ BODIES = {
 @loop_over("body", BODIES.values())
 @loop_over("status", [404, 500])
 async def test_a_token_that_the_service_repeats_is_in_no_error(call: Call, body: Any, status: int) -> None:
-    async with Faulty(reply(body, status, x_echo=TOKEN)) as server, server.session() as session:
+    async with FaultyServer(reply(body, status, x_echo=TOKEN)) as server, server.session() as session:
         with pytest.raises(ChatRestError) as caught:
             await call(session)
     error = caught.value
@@ -336,7 +336,7 @@ async def test_a_token_that_the_service_repeats_is_in_no_error(call: Call, body:
 
 
 async def test_a_success_of_another_shape_does_not_repeat_a_token() -> None:
-    async with Faulty(reply(BODIES["shape"])) as server, server.session() as session:
+    async with FaultyServer(reply(BODIES["shape"])) as server, server.session() as session:
         with pytest.raises(ChatRestError) as caught:
             await session.auth_tokens.get("alice", TOKEN)
     assert TOKEN not in str(caught.value)

@@ -20,7 +20,7 @@ from chatrest._core.requests.wire import Request
 from chatrest._network.decompression import Decompressor
 from chatrest._network.transport import Transport, plain_headers
 from tests.cases import loop_over
-from tests.scripted_server import KEY, Faulty, Peer, Step, cut, deaf, hang, reply, reset, until
+from tests.scripted_server import KEY, FaultyServer, Peer, Step, cut, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -28,7 +28,7 @@ CAP: Final = 1 << 20
 TIMES: Final = Timeouts()
 
 
-def asked(server: Faulty, method: Any = "GET", body: bytes | None = None) -> Request:
+def asked(server: FaultyServer, method: Any = "GET", body: bytes | None = None) -> Request:
     """Return a request to a server."""
     return Request(method, f"{server.url}/v3/users", {"apikey": KEY}, body)
 
@@ -53,7 +53,7 @@ METHODS = ("GET", "PUT", "DELETE", "POST", "PATCH")
 
 
 async def test_a_reply_has_status_headers_and_body(transport: Transport) -> None:
-    async with Faulty(reply(b'{"a":1}', 201, x_rate_limit="7")) as server:
+    async with FaultyServer(reply(b'{"a":1}', 201, x_rate_limit="7")) as server:
         got = await transport.exchange(asked(server), TIMES)
     assert (got.status, got.body, got.headers["X-RATE-LIMIT"]) == (201, b'{"a":1}', "7")
 
@@ -70,7 +70,7 @@ async def test_a_reply_has_status_headers_and_body(transport: Transport) -> None
     ],
 )
 async def test_bodies_of_every_framing(transport: Transport, answer: Step, body: bytes) -> None:
-    async with Faulty(answer) as server:
+    async with FaultyServer(answer) as server:
         assert (await transport.exchange(asked(server), TIMES)).body == body
 
 
@@ -78,8 +78,8 @@ async def test_bodies_of_every_framing(transport: Transport, answer: Step, body:
 async def test_a_redirect_is_not_followed_and_the_key_not_sent_elsewhere(
     transport: Transport, status: int
 ) -> None:
-    async with Faulty(reply()) as other:
-        async with Faulty(reply(b"", status, location=f"{other.url}/v3/users")) as server:
+    async with FaultyServer(reply()) as other:
+        async with FaultyServer(reply(b"", status, location=f"{other.url}/v3/users")) as server:
             for method in METHODS:
                 got = await transport.exchange(asked(server, method), TIMES)
                 assert (got.status, got.headers["location"]) == (status, f"{other.url}/v3/users")
@@ -88,7 +88,7 @@ async def test_a_redirect_is_not_followed_and_the_key_not_sent_elsewhere(
 
 
 async def test_cookies_are_not_kept(transport: Transport) -> None:
-    async with Faulty(reply(set_cookie="sid=1; Path=/")) as server:
+    async with FaultyServer(reply(set_cookie="sid=1; Path=/")) as server:
         for _ in range(2):
             await transport.exchange(asked(server), TIMES)
     assert server.requests[1].header("Cookie") is None
@@ -97,7 +97,7 @@ async def test_cookies_are_not_kept(transport: Transport) -> None:
 async def test_proxies_and_credentials_of_the_environment_are_ignored(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Faulty(reply()) as server:
+    async with FaultyServer(reply()) as server:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
             monkeypatch.setenv(name, "http://127.0.0.1:1")
         assert (await transport.exchange(asked(server), TIMES)).status == 200
@@ -107,7 +107,7 @@ async def test_proxies_and_credentials_of_the_environment_are_ignored(
 
 
 async def test_a_refused_port(transport: Transport) -> None:
-    async with Faulty(reply()) as server:
+    async with FaultyServer(reply()) as server:
         pass
     with pytest.raises(ConnectError, match="nothing was sent"):
         await transport.exchange(asked(server), TIMES)
@@ -129,19 +129,19 @@ async def test_an_invalid_host_name_sends_nothing(transport: Transport, host: st
         await transport.exchange(Request("POST", f"https://{host}/v3", {}, b"{}"), TIMES)
 
 
-def to_tls(server: Faulty) -> Request:
+def to_tls(server: FaultyServer) -> Request:
     """A request by TLS to a server that knows nothing of it."""
     return Request("POST", f"https://127.0.0.1:{server.port}/v3/users", {"apikey": KEY}, b"{}")
 
 
 async def test_a_connection_that_takes_too_long(transport: Transport) -> None:
-    async with Faulty(reply(), greet=deaf) as server:
+    async with FaultyServer(reply(), greet=deaf) as server:
         with pytest.raises(ConnectError, match=r"0\.05 s"):
             await transport.exchange(to_tls(server), Timeouts(connect=0.05))
 
 
 async def test_a_server_without_tls(transport: Transport) -> None:
-    async with Faulty(reply(), greet=cut(b"hello, this is no TLS\r\n")) as server:
+    async with FaultyServer(reply(), greet=cut(b"hello, this is no TLS\r\n")) as server:
         with pytest.raises(ConnectError, match=r"nothing was sent: it does not speak TLS$") as caught:
             await transport.exchange(to_tls(server), TIMES)
     assert caught.value.is_final
@@ -151,7 +151,7 @@ async def test_tls_is_verified_by_the_context_given() -> None:
     ca, served, trusted = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
     ca.issue_cert("127.0.0.1").configure_cert(served)
     ca.configure_trust(trusted)
-    async with Faulty(reply(), tls=served) as server:
+    async with FaultyServer(reply(), tls=served) as server:
         for verify, fits in ((True, False), (trusted, True), (False, True)):
             transport = Transport(cap=CAP, verify=verify)
             if fits:
@@ -175,14 +175,14 @@ async def test_a_failed_connection_names_a_proxy_of_the_environment(
     with pytest.raises(ConnectError) as plain:
         await transport.exchange(Request("GET", "http://127.0.0.1:1/v3/a", {}, None), TIMES)
     assert ("is set" in str(plain.value)) is (name == "ALL_PROXY")
-    async with Faulty(reset) as server:
+    async with FaultyServer(reset) as server:
         with pytest.raises(TransportError) as lost:  # after it was connected
             await transport.exchange(asked(server), TIMES)
     assert "is set" not in str(lost.value)
 
 
 async def test_a_proxy_is_used() -> None:
-    async with Faulty(reply(b'{"by":"proxy"}')) as proxy:
+    async with FaultyServer(reply(b'{"by":"proxy"}')) as proxy:
         transport = Transport(cap=CAP, proxy=proxy.url)
         got = await transport.exchange(Request("GET", "http://127.0.0.1:1/v3/a", {}, None), TIMES)
         await transport.close()
@@ -195,20 +195,20 @@ async def test_a_proxy_is_used() -> None:
 async def test_an_error_whose_body_cannot_be_unpacked_keeps_its_status(
     transport: Transport, status: int, encoding: str
 ) -> None:
-    async with Faulty(reply(b"<html>no", status, content_encoding=encoding), reply()) as server:
+    async with FaultyServer(reply(b"<html>no", status, content_encoding=encoding), reply()) as server:
         assert (await transport.exchange(asked(server), TIMES)).status == status
         assert (await transport.exchange(asked(server), TIMES)).status == 200
 
 
 async def test_an_error_whose_body_breaks_off_keeps_its_status_and_text(transport: Transport) -> None:
     data = reply(b"<html>Blocked", 403).replace(b"Content-Length: 13", b"Content-Length: 99")
-    async with Faulty(cut(data)) as server:
+    async with FaultyServer(cut(data)) as server:
         got = await transport.exchange(asked(server), TIMES)
     assert (got.status, got.body) == (403, b"<html>Blocked")
 
 
 async def test_a_proxy_that_refuses_the_tunnel_sent_nothing() -> None:
-    async with Faulty(reply(b"no", 403)) as proxy:
+    async with FaultyServer(reply(b"no", 403)) as proxy:
         transport = Transport(cap=CAP, proxy=proxy.url)
         try:
             with pytest.raises(ConnectError):
@@ -225,7 +225,7 @@ async def test_a_proxy_that_refuses_the_tunnel_sent_nothing() -> None:
 
 
 async def test_an_error_shows_if_the_request_was_sent(transport: Transport) -> None:
-    async with Faulty(reset) as server:
+    async with FaultyServer(reset) as server:
         with pytest.raises(TransportError) as lost:
             await transport.exchange(asked(server, "POST"), TIMES)
     with pytest.raises(ConnectError) as refused:
@@ -234,13 +234,13 @@ async def test_an_error_shows_if_the_request_was_sent(transport: Transport) -> N
 
 
 async def test_a_cancelled_error_shows_if_the_request_was_sent(transport: Transport) -> None:
-    async with Faulty(hang) as server:
+    async with FaultyServer(hang) as server:
         task = asyncio.create_task(transport.exchange(asked(server, "POST"), TIMES))
         await server.arrived.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError) as under_way:
             await task
-    async with Faulty(reply(), greet=deaf) as server:
+    async with FaultyServer(reply(), greet=deaf) as server:
         task = asyncio.create_task(transport.exchange(to_tls(server), TIMES))
         await until(lambda: server.connections == 1)
         task.cancel()
@@ -268,7 +268,7 @@ async def half_then_reset(peer: Peer) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_silent_server(transport: Transport, method: str) -> None:
-    async with Faulty(reply(), hang) as server:
+    async with FaultyServer(reply(), hang) as server:
         await transport.exchange(asked(server), TIMES)  # whose timeouts are others
         with pytest.raises(RequestTimeoutError, match=r"silent for 0\.05 s"):
             await transport.exchange(asked(server, method), Timeouts(read=0.05, total=3.0))
@@ -276,7 +276,7 @@ async def test_a_silent_server(transport: Transport, method: str) -> None:
 
 async def test_a_reply_within_the_time_leaves_no_limit_behind(transport: Transport) -> None:
     """The next exchange of the same task has all its time."""
-    async with Faulty(reply(), drip) as server:
+    async with FaultyServer(reply(), drip) as server:
         await transport.exchange(asked(server), Timeouts(total=60.0))
         for _ in range(2):
             with pytest.raises(RequestTimeoutError, match=r"no complete reply within 0\.05 s"):
@@ -287,7 +287,7 @@ async def test_a_reply_within_the_time_leaves_no_limit_behind(transport: Transpo
 
 
 async def test_a_large_body_is_sent_without_a_warning(transport: Transport) -> None:
-    async with Faulty(reply()) as server:
+    async with FaultyServer(reply()) as server:
         await transport.exchange(asked(server, "POST", bytes((1 << 20) + 1)), TIMES)
     assert len(server.requests[0].body) == (1 << 20) + 1
 
@@ -303,7 +303,7 @@ async def test_a_server_that_does_not_read_the_request(transport: Transport) -> 
         stopped.set()
         await deaf(peer)
 
-    async with Faulty(then_deaf) as server:
+    async with FaultyServer(then_deaf) as server:
         await transport.exchange(asked(server), TIMES)
         await stopped.wait()
         with pytest.raises(RequestTimeoutError):
@@ -313,7 +313,7 @@ async def test_a_server_that_does_not_read_the_request(transport: Transport) -> 
 
 @pytest.mark.parametrize("step", [reset, cut(b""), cut(b"HTTP/1.1 200 OK\r\nContent-Le")])
 async def test_a_connection_lost_before_the_reply(transport: Transport, step: Step) -> None:
-    async with Faulty(step) as server:
+    async with FaultyServer(step) as server:
         with pytest.raises(TransportError, match="lost before a reply came") as caught:
             await transport.exchange(asked(server), TIMES)
     assert not isinstance(caught.value, ConnectError | RequestTimeoutError)
@@ -349,7 +349,7 @@ MANY = b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5000 + b"\r\n"
 )  # fmt: skip
 @loop_over("method", ["GET", "POST"])
 async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, step: Step) -> None:
-    async with Faulty(step) as server:
+    async with FaultyServer(step) as server:
         with pytest.raises(ReplyUnreadableError):
             await transport.exchange(asked(server, method), TIMES)
         assert len(server.requests) == 1
@@ -362,7 +362,7 @@ async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, st
 async def test_a_lost_kept_connection_is_an_error_and_not_replaced_silently(
     transport: Transport, method: str
 ) -> None:
-    async with Faulty(reply(), cut(b""), reply()) as server:
+    async with FaultyServer(reply(), cut(b""), reply()) as server:
         await transport.exchange(asked(server), TIMES)
         with pytest.raises(TransportError, match="lost before a reply came"):
             await transport.exchange(asked(server, method, b"{}"), TIMES)
@@ -375,7 +375,7 @@ async def test_an_exchange_has_one_connection_even_if_aiohttp_asks_for_a_second(
     transport: Transport, method: str
 ) -> None:
     transport._session._retry_connection = True  # as it would be if aiohttp gave it another name
-    async with Faulty(reply(), cut(b""), reply()) as server:
+    async with FaultyServer(reply(), cut(b""), reply()) as server:
         await transport.exchange(asked(server), TIMES)
         with pytest.raises(TransportError, match="lost before a reply came") as caught:
             await transport.exchange(asked(server, method, b"{}"), TIMES)
@@ -383,7 +383,7 @@ async def test_an_exchange_has_one_connection_even_if_aiohttp_asks_for_a_second(
 
 
 async def test_a_body_without_a_type_gets_none(transport: Transport) -> None:
-    async with Faulty(reply()) as server:
+    async with FaultyServer(reply()) as server:
         for body in (None, b"{}"):
             for method in METHODS:
                 await transport.exchange(asked(server, method, body), TIMES)
@@ -398,7 +398,7 @@ async def test_a_connection_that_is_known_to_be_closed_is_not_used_again(transpo
         peer.close()
         closed.set()
 
-    async with Faulty(step) as server:
+    async with FaultyServer(step) as server:
         await transport.exchange(asked(server, "POST"), TIMES)
         await closed.wait()
         await until(lambda: not transport._session.connector._conns or _all_closing(transport))
@@ -427,7 +427,7 @@ async def test_an_unrequested_reply_on_an_idle_connection_is_ignored(
         await later.wait()
         await peer.send(stray)
 
-    async with Faulty(first, reply(b"2")) as server:
+    async with FaultyServer(first, reply(b"2")) as server:
         assert (await transport.exchange(asked(server), TIMES)).body == b"1"
         [[(protocol, _)]] = transport._session.connector._conns.values()
         later.set()
@@ -447,7 +447,7 @@ def test_plain_headers_are_case_insensitive_and_have_no_secrets() -> None:
 @pytest.mark.parametrize("announced", [True, False])
 async def test_the_cap_is_exact(transport: Transport, announced: bool, over: int) -> None:
     body = bytes(CAP + over)
-    async with Faulty(reply(body) if announced else chunked(body)) as server:
+    async with FaultyServer(reply(body) if announced else chunked(body)) as server:
         if over:
             reason = "are announced" if announced else "still going on"
             with pytest.raises(ReplyUnreadableError, match=f"max_reply_bytes = {CAP}.*{reason}"):
@@ -467,14 +467,14 @@ async def test_an_error_that_is_too_large_keeps_its_status(
         "chunked": chunked(body).replace(b"200 OK", b"%d No" % status),
         "gzip": reply(gzip.compress(body), status, content_encoding="gzip"),
     }
-    async with Faulty(answers[framing], reply(b'{"next":1}')) as server:
+    async with FaultyServer(answers[framing], reply(b'{"next":1}')) as server:
         got = await transport.exchange(asked(server), TIMES)
         assert (got.status, got.body) == (status, body[:ERROR_BYTES])
         assert (await transport.exchange(asked(server), TIMES)).body == b'{"next":1}'
 
 
 async def test_the_rest_of_a_too_large_reply_is_not_the_next_reply(transport: Transport) -> None:
-    async with Faulty(chunked(bytes(3 * CAP)), reply(b'{"next":1}')) as server:
+    async with FaultyServer(chunked(bytes(3 * CAP)), reply(b'{"next":1}')) as server:
         with pytest.raises(ReplyUnreadableError):
             await transport.exchange(asked(server), TIMES)
         assert (await transport.exchange(asked(server), TIMES)).body == b'{"next":1}'
@@ -486,7 +486,7 @@ async def test_a_content_length_above_the_cap_is_an_error_at_once(transport: Tra
         await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")
         await hang(peer)
 
-    async with Faulty(step) as server:
+    async with FaultyServer(step) as server:
         with pytest.raises(ReplyUnreadableError, match="99999999999 bytes are announced"):
             await transport.exchange(asked(server), TIMES)
 
@@ -501,7 +501,7 @@ def bomb(megabytes: int) -> bytes:
 async def test_gzip_that_unpacks_to_nothing_has_a_cap_too(transport: Transport) -> None:
     data = bomb(0) + b"\x00\x00\x00\xff\xff" * (CAP // 5 + 1)  # empty blocks
     packed = chunked(data).replace(b"200 OK\r\n", b"200 OK\r\nContent-Encoding: gzip\r\n")
-    async with Faulty(packed) as server:
+    async with FaultyServer(packed) as server:
         with pytest.raises(ReplyUnreadableError, match="max_reply_bytes"):
             await transport.exchange(asked(server), TIMES)
 
@@ -524,7 +524,7 @@ async def test_other_tasks_run_while_a_small_body_unpacks_to_a_large_one(
 
     monkeypatch.setattr(Decompressor, "steps", counted_steps)
     body, transport, task = bytes(8 << 20), Transport(cap=8 << 20), asyncio.create_task(other_task())
-    async with Faulty(reply(gzip.compress(body), content_encoding="gzip")) as server:
+    async with FaultyServer(reply(gzip.compress(body), content_encoding="gzip")) as server:
         assert (await transport.exchange(asked(server), TIMES)).body == body
     task.cancel()
     await transport.close()
@@ -535,7 +535,7 @@ async def test_other_tasks_run_while_a_small_body_unpacks_to_a_large_one(
 async def test_a_gzip_bomb_is_an_error_with_little_memory(transport: Transport) -> None:
     data = bomb(200)
     assert len(data) < 250_000
-    async with Faulty(reply(data, content_encoding="gzip")) as server:
+    async with FaultyServer(reply(data, content_encoding="gzip")) as server:
         tracemalloc.start()
         try:
             with pytest.raises(ReplyUnreadableError, match="max_reply_bytes"):

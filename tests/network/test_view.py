@@ -16,7 +16,7 @@ from chatrest import (
 )
 from chatrest.emulator import Emulator, First, Latency, Status
 from tests.cases import loop_over
-from tests.scripted_server import KEY, Faulty, no_wait, reply
+from tests.scripted_server import KEY, FaultyServer, no_wait, reply
 from tests.virtual_time import run
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -113,7 +113,7 @@ async def test_a_reply_is_given_on_request_for_each_attempt_and_each_page() -> N
 async def test_a_reply_and_an_error_have_the_same_request_id_and_no_key() -> None:
     replies: list[RawReply] = []
     served = reply(b"{}", 404, x_request_id="abc-1", x_echo=KEY)
-    async with Faulty(served) as server, server.session() as session:
+    async with FaultyServer(served) as server, server.session() as session:
         with pytest.raises(NotFoundError) as caught:
             await session.with_options(on_reply=replies.append).users.get("nobody")
     [raw] = replies
@@ -135,7 +135,7 @@ async def test_a_failure_of_the_function_does_not_fail_the_call(caplog: pytest.L
 
 
 async def test_a_view_knows_of_a_users_login_token_beside_the_key() -> None:
-    async with Faulty() as server, server.session() as session:
+    async with FaultyServer() as server, server.session() as session:
         beside = session.with_options(headers={"AuthToken": "another"})
         views = (session, beside, beside.as_user("bob"))
         assert [view.sender.has_reader_token for view in views] == [False, True, True]

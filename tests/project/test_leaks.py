@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest import RetryPolicy, Timeouts
-from tests.scripted_server import Faulty, Peer, Step, cut, hang, reply, reset
+from tests.scripted_server import FaultyServer, Peer, Step, cut, hang, reply, reset
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -37,7 +37,7 @@ async def stray(peer: Peer) -> None:
 async def test_a_closed_session_leaves_no_task_and_no_socket(
     transports: list[asyncio.BaseTransport], step: Step, how: str
 ) -> None:
-    async with Faulty(step) as server:
+    async with FaultyServer(step) as server:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             await _use(server, how)
@@ -52,7 +52,7 @@ async def test_a_closed_session_leaves_no_task_and_no_socket(
         assert mine == {asyncio.current_task()}
 
 
-async def _use(server: Faulty, how: str) -> None:
+async def _use(server: FaultyServer, how: str) -> None:
     """Three calls, some of them under way when the session is left in one of three ways."""
     calls: list[asyncio.Task[Any]] = []
     try:
@@ -70,7 +70,7 @@ async def _use(server: Faulty, how: str) -> None:
 
 
 async def test_an_unused_session_leaves_no_resources(transports: list[asyncio.BaseTransport]) -> None:
-    async with Faulty(reply()) as server, server.session():
+    async with FaultyServer(reply()) as server, server.session():
         pass
     server.session()
     assert transports == []
@@ -78,7 +78,7 @@ async def test_an_unused_session_leaves_no_resources(transports: list[asyncio.Ba
 
 async def test_an_abandoned_walk_leaves_no_resources() -> None:
     page = {"data": [{"uid": f"u{n}", "name": "n"} for n in range(5)]}
-    async with Faulty(reply(page)) as server, server.session() as session:
+    async with FaultyServer(reply(page)) as server, server.session() as session:
         async for _ in session.users.list():
             break
         async for _ in session.users.list().pages():

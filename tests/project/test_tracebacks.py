@@ -23,7 +23,7 @@ from chatrest._core.requests.endpoint import Endpoint
 from chatrest._network.options import ClientOptions
 from chatrest.otel import OpenTelemetryListener
 from tests.cases import loop_over
-from tests.scripted_server import KEY, Faulty, Step, chain, cut, deaf, hang, no_wait, reply, reset
+from tests.scripted_server import KEY, FaultyServer, Step, chain, cut, deaf, hang, no_wait, reply, reset
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -112,7 +112,7 @@ async def test_nothing_that_shows_a_failed_call_has_a_secret(
     provider.add_span_processor(SimpleSpanProcessor(spans))
     listeners = [records.append, OpenTelemetryListener(provider.get_tracer("test"), propagate=True)]
     asyncio.get_running_loop().set_debug(True)
-    async with Faulty(STEPS[step]) as server:
+    async with FaultyServer(STEPS[step]) as server:
         session = server.session(**options(telemetry=listeners))
         account = c.AsyncManagement(
             server.url, key=KEY, secret=SECRET, sleep=no_wait, **options(telemetry=listeners)
@@ -141,17 +141,17 @@ async def test_connections_and_deadlines_that_fail() -> None:
         failures.append(type(caught.value))
 
     patient = options(timeouts=c.Timeouts())
-    async with Faulty(reply()) as gone:
+    async with FaultyServer(reply()) as gone:
         pass
     await fail(gone.session(**options()))
-    async with Faulty(reply(ECHO, 403), greet=deaf) as server, Faulty(reply(ECHO, 403)) as proxy:
+    async with FaultyServer(reply(ECHO, 403), greet=deaf) as server, FaultyServer(reply(ECHO, 403)) as proxy:
         app = c.App("app-1", KEY, base_url=f"https://127.0.0.1:{server.port}")
         await fail(c.AsyncSession(app, **options(timeouts=c.Timeouts(connect=0.02))))
         await fail(c.AsyncSession(app, proxy=proxy.url, **options()))
-    async with Faulty(reply(ECHO, 429, retry_after="9"), hang) as server:
+    async with FaultyServer(reply(ECHO, 429, retry_after="9"), hang) as server:
         await fail(server.session(**patient), deadline=5.0)
         await fail(server.session(**patient), deadline=0.3)
-    async with Faulty(hang) as server, server.session(**patient) as session:
+    async with FaultyServer(hang) as server, server.session(**patient) as session:
         late = asyncio.create_task(session.request("GET", f"/apikeys/{KEY}"))
         await server.arrived.wait()
     [error] = await asyncio.gather(late, return_exceptions=True)
@@ -223,6 +223,6 @@ async def test_the_service_may_repeat_a_headers_value_of_three_characters() -> N
     """`X-Flag: 1` is no secret: without this, every 1 in the service's text would be blotted out."""
     body = json.dumps({"error": {"message": "1 of 100 is wrong, said abcd"}})
     headers = {"X-Flag": "1", "X-Word": "abcd"}
-    async with Faulty(reply(body, 400)) as server, server.session(headers=headers) as session:
+    async with FaultyServer(reply(body, 400)) as server, server.session(headers=headers) as session:
         with pytest.raises(c.ChatRestError, match=r"1 of 100 is wrong, said \[hidden\]"):
             await session.request("GET", "/a")

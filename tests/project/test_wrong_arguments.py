@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import App, AsyncManagement, AsyncSession, RequestInvalidError, RetryPolicy, Timeouts
 from tests.cases import loop_over
-from tests.scripted_server import KEY, Faulty, reply
+from tests.scripted_server import KEY, FaultyServer, reply
 
 APP = App("app-1", KEY, "eu", service_domain="chat.example.com")
 URL = "https://management.example.com"
@@ -112,7 +112,7 @@ def test_of_the_management_interface(name: str, value: Any) -> None:
     }
 )
 async def test_of_a_request_by_hand(name: str, value: Any) -> None:
-    async with Faulty(reply()) as server, server.session() as session:
+    async with FaultyServer(reply()) as server, server.session() as session:
         given = {"method": "POST", "path": "/a", name.strip(): value}
         with pytest.raises(RequestInvalidError, match=f"(?i){name.strip()}"):
             await session.request(**given)

@@ -11,7 +11,7 @@ import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
 from tests.cases import loop_over
-from tests.scripted_server import Faulty, reply
+from tests.scripted_server import FaultyServer, reply
 
 
 def in_a_thread(main: Callable[[], Coroutine[Any, Any, Any]]) -> BaseException | None:
@@ -51,7 +51,7 @@ async def enter(session: AsyncSession) -> None:
 @loop_over("use", [request, walk, close, enter])
 @loop_over("deadline", [None, 9.0])
 async def test_another_thread(use: Callable[[AsyncSession], Any], deadline: float | None) -> None:
-    async with Faulty(reply()) as server, server.session() as session:
+    async with FaultyServer(reply()) as server, server.session() as session:
         await session.request("GET", "/a")
         if use in (request, walk):
             session = session.with_options(deadline=deadline)
@@ -66,7 +66,7 @@ async def test_another_thread(use: Callable[[AsyncSession], Any], deadline: floa
 
 def test_another_loop_after_the_first_has_ended() -> None:
     async def opened() -> AsyncSession:
-        async with Faulty(reply()) as server:
+        async with FaultyServer(reply()) as server:
             session = await server.session().__aenter__()
             assert await session.request("GET", "/a") == {}
             await session._client.pool("us").close()  # its connections alone: the session stays open
@@ -104,7 +104,7 @@ def test_a_forked_process_that_runs_the_loop_of_its_parent() -> None:
 
 
 async def test_a_call_in_the_loop_of_the_session_from_a_thread() -> None:
-    async with Faulty(reply()) as server, server.session() as session:
+    async with FaultyServer(reply()) as server, server.session() as session:
         loop = asyncio.get_running_loop()
 
         def work() -> Any:

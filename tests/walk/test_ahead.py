@@ -18,7 +18,7 @@ from chatrest._walk.walk import Walk
 from chatrest.emulator import Emulator, First, Latency
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
-from tests.scripted_server import Faulty, hang, reply
+from tests.scripted_server import FaultyServer, hang, reply
 from tests.walk.service_model import (
     Item,
     Service,
@@ -389,7 +389,7 @@ async def test_a_session_that_is_closed_within_the_block_is_an_error_of_the_walk
         "data": [{"uid": "u1", "name": "n"}],
         "meta": {"pagination": {"current_page": 1, "total_pages": 9}},
     }
-    async with Faulty(reply(page), hang) as server, server.session() as session:
+    async with FaultyServer(reply(page), hang) as server, server.session() as session:
         walk = session.users.list()
         async with walk.ahead() as items:
             iterator = aiter(items)

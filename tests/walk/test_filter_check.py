@@ -9,7 +9,7 @@ from chatrest import ActingUserIgnoredError, App, AsyncSession, MessageQuery
 from chatrest._core.send import AsRows
 from chatrest._resources.conversations import Conversations
 from chatrest._resources.messages import Messages
-from tests.scripted_server import Faulty, reply
+from tests.scripted_server import FaultyServer, reply
 from tests.small_service import START, SmallService, talk
 from tests.walk.service_model import items_of
 
@@ -116,7 +116,7 @@ def test_the_option_is_that_of_the_session() -> None:
 @pytest.mark.parametrize("as_rows", [False, True])
 async def test_conversations_of_others_are_an_error(as_rows: bool) -> None:
     conversation = {"conversationId": "alice_user_bob", "conversationWith": {"uid": "bob"}}
-    async with Faulty(reply({"data": [conversation]})) as server, server.session() as session:
+    async with FaultyServer(reply({"data": [conversation]})) as server, server.session() as session:
         lists = Conversations(AsRows(session.sender)) if as_rows else session.conversations
         assert len(await lists.list(on_behalf_of="alice").collect()) == 1
         for uid in ("bob", "carol"):
@@ -126,7 +126,7 @@ async def test_conversations_of_others_are_an_error(as_rows: bool) -> None:
 
 async def test_a_single_conversation_of_others_is_a_warning(warnings: Any) -> None:
     conversation = {"conversationId": "alice_user_bob", "conversationWith": {"uid": "bob"}}
-    async with Faulty(reply({"data": conversation})) as server, server.session() as session:
+    async with FaultyServer(reply({"data": conversation})) as server, server.session() as session:
         await session.conversations.get_user("bob", on_behalf_of="alice")
         assert warnings() == []
         await session.conversations.get_user("bob", on_behalf_of="carol")

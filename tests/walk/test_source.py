@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest import CursorError, MessageQuery, RequestInvalidError
-from tests.scripted_server import Faulty, reply
+from tests.scripted_server import FaultyServer, reply
 from tests.small_service import talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -22,7 +22,7 @@ async def test_ids_that_are_no_positions(number: Any) -> None:
     ):
         body = json.dumps({"data": [record | {"id": number}], "meta": cursor})
         async with (
-            Faulty(reply(body), reply(body), reply('{"data":[]}')) as server,
+            FaultyServer(reply(body), reply(body), reply('{"data":[]}')) as server,
             server.session() as session,
         ):
             walk = session.messages.list_user("bob", MessageQuery(affix="append"))
@@ -35,7 +35,9 @@ async def test_ids_that_are_no_positions(number: Any) -> None:
 
 
 async def test_a_closed_session_stays_the_callers_fault() -> None:
-    async with Faulty(reply({"data": talk(1), "meta": {"cursor": {"id": 1, "affix": "append"}}})) as server:
+    async with FaultyServer(
+        reply({"data": talk(1), "meta": {"cursor": {"id": 1, "affix": "append"}}})
+    ) as server:
         async with server.session() as session:
             walk = session.messages.list_user("bob", MessageQuery(affix="append"))
             await walk.limit(1).collect()

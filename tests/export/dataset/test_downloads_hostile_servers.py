@@ -9,7 +9,7 @@ from typing import Any
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import AttachmentOptions, Plan, Report, export, verify
-from tests.scripted_server import Faulty, Peer, Step, cut, no_wait, reply
+from tests.scripted_server import FaultyServer, Peer, Step, cut, no_wait, reply
 
 from .test_attachments import counts, rows, send, two_users
 
@@ -81,7 +81,7 @@ async def export_all(emulator: Emulator, out: Path) -> Report:
 async def test_what_each_server_does_is_noted_with_its_reason(out: Path) -> None:
     async with AsyncExitStack() as stack:
         emulator = await stack.enter_async_context(two_users())
-        servers = [await stack.enter_async_context(Faulty(*steps)) for steps, _ in SERVERS.values()]
+        servers = [await stack.enter_async_context(FaultyServer(*steps)) for steps, _ in SERVERS.values()]
         send(emulator, *(f"{server.url}/file" for server in servers))
         report = await export_all(emulator, out)
     results = {name: (row["state"], row.get("error")) for name, row in zip(SERVERS, rows(out), strict=True)}
@@ -97,16 +97,16 @@ async def test_what_each_server_does_is_noted_with_its_reason(out: Path) -> None
 
 async def test_a_page_is_stored_if_the_link_may_lead_to_one(out: Path) -> None:
     page = reply("<html>minutes</html>", content_type="text/html")
-    async with two_users() as emulator, Faulty(page) as server:
+    async with two_users() as emulator, FaultyServer(page) as server:
         attachments = [{"url": f"{server.url}/minutes", "mimeType": "text/html"}]
         emulator.store.add_message("user-001", "user-002", type="file", data={"attachments": attachments})
         assert counts(await export_all(emulator, out)).stored == 1
 
 
 async def test_a_redirect_to_another_host_takes_nothing_along(out: Path) -> None:
-    async with two_users() as emulator, Faulty(reply(b"file", **FILE)) as other:
+    async with two_users() as emulator, FaultyServer(reply(b"file", **FILE)) as other:
         away = reply(b"", 302, location=f"{other.url}/there", set_cookie="track=1; Path=/")
-        async with Faulty(away) as server:
+        async with FaultyServer(away) as server:
             send(emulator, f"{server.url}/here")
             assert counts(await export_all(emulator, out)).stored == 1
             requests = [*server.requests, *other.requests]
@@ -118,7 +118,7 @@ async def test_a_redirect_to_another_host_takes_nothing_along(out: Path) -> None
 async def test_names_and_addresses_of_any_shape_stay_in_the_folder(out: Path) -> None:
     names = ["../../etc/passwd", "a\x00b", "n" * 500, "con", ".", "", "ü"]
     paths = ["/..%2f..%2fpasswd", f"/{'p' * 500}.png", "/%00", "/a", "/a", "/b", "/c"]
-    async with two_users() as emulator, Faulty(reply(b"file", **FILE)) as server:
+    async with two_users() as emulator, FaultyServer(reply(b"file", **FILE)) as server:
         attachments: list[dict[str, Any]] = [
             {"url": f"{server.url}{path}", "name": name, "extension": name, "mimeType": "image/png"}
             for path, name in zip(paths, names, strict=True)

@@ -10,7 +10,7 @@ from chatrest.errors import ConnectError, CursorError, ExportIncompleteError, No
 from chatrest.export import AttachmentCounts, ExportFailure, NextRun, Progress, Report
 from chatrest.export.plan.report import sums
 from tests.cases import loop_over
-from tests.scripted_server import Faulty, no_wait, reply
+from tests.scripted_server import FaultyServer, no_wait, reply
 
 BUSY = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -71,7 +71,7 @@ def test_a_trouble_is_told_until_a_request_succeeds() -> None:
 async def test_a_session_tells_it_of_its_requests() -> None:
     progress = Progress()
     async with (
-        Faulty(BUSY, reply(b'{"data":[]}')) as server,
+        FaultyServer(BUSY, reply(b'{"data":[]}')) as server,
         AsyncSession(
             server.app(), telemetry=progress.heard, retry=RetryPolicy(attempts=3), sleep=no_wait
         ) as session,

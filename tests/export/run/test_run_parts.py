@@ -25,7 +25,7 @@ from chatrest.export.read.exports import addresses_of
 from chatrest.export.run.options import ExportOptions
 from chatrest.export.run.run_parts import export_parts
 from tests.export_runs import on_one_line, raws_of, served
-from tests.part_service import Town, parts_in, parts_of, stored
+from tests.part_service import ChangingService, parts_in, parts_of, stored
 from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath, dying_journal
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -52,7 +52,7 @@ async def dies(
             return None
 
 
-def check_exact(out: Path, town: Town, *, with_groups: bool) -> None:
+def check_exact(out: Path, town: ChangingService, *, with_groups: bool) -> None:
     """Check that all that lists show is there, each message once and as it is now."""
     raws = stored(out)
     records = {int(json.loads(raw)["id"]): raw for raw in raws}
@@ -78,7 +78,7 @@ async def test_nights_with_kills(seed: int, tmp_path: Path, monkeypatch: pytest.
     dice = Random(seed)
     with_groups = bool(seed % 2)
     async with served(fill_in=lambda _: None) as service:
-        town = Town(service.store, dice)
+        town = ChangingService(service.store, dice)
         town.day()
         plan = Plan(all_users=True, groups=sorted(town.members) if with_groups else [])
         jobs = {tmp_path / f"of-{count}": count for count in (1, 2, 7)}
@@ -245,7 +245,7 @@ async def test_nights_of_a_service_without_a_list_of_all(seed: int, tmp_path: Pa
     dice = Random(seed)
     async with served(fill_in=lambda _: None) as service:
         service.emulator.weather.add(Status(403, route="messages.list"))
-        town = Town(service.store, dice)
+        town = ChangingService(service.store, dice)
         for _ in range(3):
             town.day()
             await export(service.session, tmp_path, parts=5)
