@@ -1,10 +1,12 @@
 """Object stores in this process's memory, at addresses such as `s3://bucket/prefix`."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final
 
 from chatrest._cloud.address import import_obstore, parse_address
 from chatrest._cloud.store import ObjectStore
+from chatrest._cloud.transfer import file_sha256
 
 ADDRESS: Final = "s3://bucket/chat"
 
@@ -24,16 +26,21 @@ async def write_over(store: ObjectStore, name: str, data: bytes) -> str:
     return str((await obstore.put_async(store._client, name, data))["e_tag"])
 
 
+async def send_file(store: ObjectStore, name: str, path: Path) -> None:
+    """Write a file to a store as a publication does: with its hash."""
+    await store.put_file(name, path, sha256=file_sha256(path))
+
+
 class Buckets:
     """The stores of a test: what is opened twice at one address is one store."""
 
     def __init__(self) -> None:
         self._clients: dict[str, Any] = {}
 
-    def open(self, address: str, **options: Any) -> ObjectStore:
+    def open(self, address: str) -> ObjectStore:
         """Take the place of `ObjectStore.open`."""
         key = str(parse_address(address))
-        store = memory_store(address, self._clients.get(key), **options)
+        store = memory_store(address, self._clients.get(key))
         self._clients[key] = store._client
         return store
 

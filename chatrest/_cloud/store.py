@@ -58,28 +58,26 @@ class ObjectStore:
         self,
         client: "Client",
         address: StoreAddress,
-        limits: RequestLimits | None = None,
+        limits: RequestLimits = RequestLimits(),  # noqa: B008, an immutable value
         part_size: int = PART_SIZE,
     ) -> None:
         """Use `open`; `part_size` is that of multipart uploads and downloads, in bytes."""
         self._obstore = import_obstore()
         self._client = client
         self._address = address
-        self._limits = limits or RequestLimits()
+        self._limits = limits
         self._part_size = part_size
 
     @classmethod
-    def open(
-        cls, address: str, *, limits: RequestLimits | None = None, part_size: int = PART_SIZE
-    ) -> "ObjectStore":
+    def open(cls, address: str) -> "ObjectStore":
         """Return the store at `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`.
 
         Credentials, region and endpoint are read from the usual environment variables (`AWS_ACCESS_KEY_ID`,
         `AWS_ENDPOINT_URL`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` …). Nothing is
         sent. Raises `RequestInvalidError` for a wrong address, and without the extra `cloud`.
         """
-        parts, limits = parse_address(address), limits or RequestLimits()
-        return ObjectStore(client_of(parts, limits), parts, limits, part_size)
+        parts = parse_address(address)
+        return ObjectStore(client_of(parts, RequestLimits()), parts)
 
     @property
     def address(self) -> str:
@@ -194,14 +192,13 @@ class ObjectStore:
 
     # ── files ──
 
-    async def put_file(self, name: str, path: Path, *, sha256: str | None = None) -> ObjectInfo:
-        """Write a file as an object that appears whole or not at all; return its facts.
+    async def put_file(self, name: str, path: Path, *, sha256: str) -> None:
+        """Write a file as an object that appears completely or not at all.
 
-        `sha256` is the file's hash if it is known, else it is computed first. At most some parts are in
-        memory. A file with another hash, an error, or a cancellation ends the upload, and nothing is visible;
-        only a process that is killed leaves the parts of one, which the store does not list as an object.
-        Afterwards the size is read back; a difference is an `ObjectStoreError`. The bytes of each request are
-        checked by the store itself, as its signature covers them.
+        At most some parts are in memory. A file with another hash, an error, or a cancellation ends the
+        upload, and nothing is visible; only a process that is killed leaves the parts of one, which the store
+        does not list as an object. Afterwards the size is read back; a difference is an `ObjectStoreError`.
+        The bytes of each request are checked by the store itself, as its signature covers them.
         """
         check_name(name)
         send = partial(upload, self._put_function(name), path, sha256, self._part_size)
@@ -212,7 +209,6 @@ class ObjectStore:
                 f"could not write {self._target(name)}: {sent:,} bytes were sent, and the store has "
                 f"{info.size:,}"
             )
-        return info
 
     async def download(
         self,
@@ -223,7 +219,7 @@ class ObjectStore:
         size: int | None = None,
         is_durable: bool = True,
     ) -> None:
-        """Write an object to a file, which appears whole or not at all.
+        """Write an object to a file, which appears completely or not at all.
 
         The hash is checked against `sha256`, if that is given. `size` is the object's, if it is known: one of
         a single part then costs one request. The file survives a loss of power if it `is_durable`. Raises

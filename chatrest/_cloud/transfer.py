@@ -24,7 +24,7 @@ Put: TypeAlias = Callable[..., Awaitable[Any]]
 """Writes its argument, bytes or an iterator of blocks, to an object, with the options of obstore's `put`."""
 
 
-async def upload(put: Put, path: Path, sha256: str | None, part_size: int) -> int:
+async def upload(put: Put, path: Path, sha256: str, part_size: int) -> int:
     """Write a file to the object that `put` writes; return its size.
 
     A file of up to one part is sent in one request. Raises `ObjectStoreError` in the place of the end if the
@@ -34,7 +34,6 @@ async def upload(put: Put, path: Path, sha256: str | None, part_size: int) -> in
     """
     with _readable(path):
         size = (await asyncio.to_thread(path.stat)).st_size
-        expected = sha256 if sha256 is not None else await asyncio.to_thread(file_sha256, path)
     digest, is_stopped = hashlib.sha256(), False
 
     async def blocks() -> AsyncIterator[bytes]:
@@ -44,7 +43,7 @@ async def upload(put: Put, path: Path, sha256: str | None, part_size: int) -> in
                 yield block
         if is_stopped:
             raise ObjectStoreError("the upload was cancelled")
-        if digest.hexdigest() != expected:
+        if digest.hexdigest() != sha256:
             raise ObjectStoreError(
                 f"the file {path} changed while it was sent, or its hash is not the given one"
             )

@@ -12,10 +12,10 @@ iterator that blocks holds up the event loop: make it an asynchronous one.
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from contextvars import Context, copy_context
-from types import GeneratorType, TracebackType
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, final
 
-from .._core.requests.arguments import check_count, check_seconds, check_unquoted
+from .._core.requests.arguments import check_count, check_optional_seconds, check_unquoted
 from .._telemetry import LOGGER
 from ..errors import DeadlineExceededError, FanOutError
 from .outcomes import Failure, FanOutCounts, Outcome, OutcomeQueue, Success
@@ -58,7 +58,7 @@ class FanOut(Generic[T, R]):
         self._outcomes = OutcomeQueue[T, R](is_ordered=ordered)
         self._concurrency = check_count("concurrency", concurrency)
         self._stop_after = None if stop_after is None else check_count("stop_after", stop_after)
-        self._deadline = check_seconds("deadline", deadline)
+        self._deadline = check_optional_seconds("deadline", deadline)
         self._clock, self._sleep = client.clock, client.sleep
         self._begun = self._succeeded = self._failed = 0
         self._running: dict[asyncio.Task[Outcome[T, R]], tuple[int, T]] = {}
@@ -98,9 +98,7 @@ class FanOut(Generic[T, R]):
             self._tasks.append(asyncio.create_task(self._expire(self._deadline)))
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Cancel all tasks and wait until they have ended, whatever happens meanwhile."""
         self._is_stopped = self._is_closed = True
         waiting: set[asyncio.Task[Any]] = {*self._running, *self._tasks}

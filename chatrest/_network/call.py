@@ -32,7 +32,7 @@ from ..errors import (
     TransportError,
     request_id_of,
 )
-from .call_state import CallState, Failure
+from .call_progress import CallProgress, Failure
 from .options import CallOptions, Dice
 from .pool import Pool
 from .replies import (
@@ -102,7 +102,7 @@ class ActiveCall(Generic[R]):
         self._call, self._request, self._pool = call, request, pool
         self._options, self._context = options, context
         self._gate = pool.gates[options.destination.app_id, call.endpoint.rate_class]
-        self.state = CallState(
+        self.progress = CallProgress(
             operation=call.endpoint.name, replay=call.endpoint.replay, deadline=options.deadline,
             attempts=_NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT,
         )  # fmt: skip
@@ -120,12 +120,12 @@ class ActiveCall(Generic[R]):
             return await (self._attempt() if self._context.start is None else self._reported_attempt())
         except (ApiError, TransportError) as error:
             failure = error
-        if self.state.attempts.pause is not None:
+        if self.progress.attempts.pause is not None:
             try:
                 return await self._repeat(failure)
             except (ApiError, TransportError) as error:
                 failure = error
-        raise self.state.final_error(failure)
+        raise self.progress.final_error(failure)
 
     async def _repeat(self, failure: Failure) -> R:
         outcomes = [failure]  # of the attempt that was made already
@@ -137,36 +137,36 @@ class ActiveCall(Generic[R]):
                 return await (self._attempt() if self._context.start is None else self._reported_attempt())
             except RequestInvalidError:
                 # Closed: the error of a change that was sent before must not say that nothing was sent.
-                last = self.state.attempts.error
+                last = self.progress.attempts.error
                 if last is None or self._call.endpoint.replay != "idempotent":
                     raise
-                self.state.attempts = structs.replace(self.state.attempts, pause=None)
+                self.progress.attempts = structs.replace(self.progress.attempts, pause=None)
             raise last
 
         loop = tenacity.AsyncRetrying(
             sleep=self._sleep,
             retry=tenacity.retry_if_exception(
-                lambda error: isinstance(error, Failure) and self.state.attempts.pause is not None
+                lambda error: isinstance(error, Failure) and self.progress.attempts.pause is not None
             ),
-            wait=lambda _: self.state.attempts.pause or 0.0,
+            wait=lambda _: self.progress.attempts.pause or 0.0,
         )
         return await loop(attempt)
 
     async def _sleep(self, seconds: float) -> None:
         """Sleep the pause between two attempts, and measure it: it may be cut short."""
-        timing, error = self._context.timing, self.state.attempts.error
-        LOGGER.debug("attempt %d failed, again in %.1f s: %s", self.state.number, seconds, error)
+        timing, error = self._context.timing, self.progress.attempts.error
+        LOGGER.debug("attempt %d failed, again in %.1f s: %s", self.progress.number, seconds, error)
         began = timing.now()
         try:
             await timing.sleep(seconds)
         finally:
-            self.state.waited += timing.now() - began
+            self.progress.waited += timing.now() - began
 
     # ── one attempt ──
 
     async def _reported_attempt(self) -> R:
         """Make an attempt and send its telemetry, which has the pause that is planned after it."""
-        before, cause = structs.replace(self.state), self.state.attempts.error
+        before, cause = structs.replace(self.progress), self.progress.attempts.error
         error_name: str | None = "CancelledError"
         try:
             value = await self._attempt()
@@ -174,37 +174,37 @@ class ActiveCall(Generic[R]):
             return value
         except Exception as error:
             # Of a pause that does not fit into the deadline, the error is that of the call.
-            is_planned = self.state.attempts.count == self.state.number
-            error_name = type(self.state.attempts.error if is_planned else error).__name__
+            is_planned = self.progress.attempts.count == self.progress.number
+            error_name = type(self.progress.attempts.error if is_planned else error).__name__
             raise
         finally:
             notify(self._context.listeners, self._attempt_telemetry(before, error_name, cause))
 
     async def _attempt(self) -> R:
         options, now = self._options, self._context.timing.now
-        self.state.number += 1
+        self.progress.number += 1
         self.reply = None
         try:
-            began = self.began if self.state.number == 1 else now()
+            began = self.began if self.progress.number == 1 else now()
             if options.deadline is not None:
                 remaining = options.deadline - (began - self.began)
                 if (wait := self._gate.expected_wait(options.priority)) >= remaining > 0:
-                    raise self.state.wait_error(wait, "rate limit", remaining)
+                    raise self.progress.wait_error(wait, "rate limit", remaining)
             if not self._gate.try_enter(options.priority, began):
                 await self._wait_to_enter()
                 began = now()
-            self.state.stage = "network"
+            self.progress.stage = "network"
             try:
                 self.reply = reply = await self._pool.exchange(self._request, options.timeouts)
                 self._pool.has_replied = True
             except BaseException as error:
                 self._gate.pacer.forget()
-                self.state.sent = getattr(error, "sent", True)  # where it is not known, it may have been
+                self.progress.sent = getattr(error, "sent", True)  # where it is not known, it may have been
                 raise
             finally:
                 self._gate.release(options.priority)
                 ended = now()
-                self.state.network += ended - began
+                self.progress.network += ended - began
             self._check_reply(reply, began, ended)
             if len(reply.body) <= INLINE_BYTES:
                 value = read_reply(reply, self._call, options)
@@ -213,7 +213,7 @@ class ActiveCall(Generic[R]):
             if self._call.acting_user is not None:
                 note_acting_user(self._context.ignored, self._call.endpoint, self._call.acting_user, value)
             if self._context.start is not None:
-                self.state.decoded += now() - ended
+                self.progress.decoded += now() - ended
             return value
         except (ApiError, TransportError) as error:
             failure = error
@@ -224,7 +224,7 @@ class ActiveCall(Generic[R]):
         """Learn the rate limit from a reply; raise its error, or that of a deadline that has passed."""
         options = self._options
         if options.on_reply is not None:
-            report_reply(options.on_reply, reply, self._call, self.state.number, options)
+            report_reply(options.on_reply, reply, self._call, self.progress.number, options)
         refused = None if reply.status == 200 else refusal(reply, self._call, options)
         limit = (
             signal(reply.headers, None, LIMIT_NAMES)
@@ -237,8 +237,8 @@ class ActiveCall(Generic[R]):
             self._gate.pacer.observe(ended, limit, began)
         # The loop's timer knows nothing of a clock that tests have set.
         if options.deadline is not None and ended - self.began > options.deadline:
-            self.state.sent = True
-            raise self.state.deadline_error()
+            self.progress.sent = True
+            raise self.progress.deadline_error()
         if refused is not None:
             raise refused
 
@@ -247,14 +247,14 @@ class ActiveCall(Generic[R]):
         priority, now = self._options.priority, self._context.timing.now
         pace = self._gate.expected_wait(priority)
         began = now()
-        self.state.sent = False
+        self.progress.sent = False
         try:
             await self._gate.enter(priority)
         finally:
             waited = now() - began
-            self.state.paced += min(waited, pace)
-            self.state.queued += max(0.0, waited - pace)
-            self.state.stage = "place" if waited > pace or not pace else "rate limit"
+            self.progress.paced += min(waited, pace)
+            self.progress.queued += max(0.0, waited - pace)
+            self.progress.stage = "place" if waited > pace or not pace else "rate limit"
 
     # ── the next attempt ──
 
@@ -263,19 +263,19 @@ class ActiveCall(Generic[R]):
 
         Raises `DeadlineExceededError` if that pause ends after the deadline.
         """
-        options, state, replay = self._options, self.state, self._call.endpoint.replay
-        error.operation = state.operation
-        state.attempts = state.attempts.with_failure(error, has_replied=self._pool.has_replied)
-        state.stage = "wait"
-        if not options.retry.repeats(state.attempts, replay):
+        options, progress, replay = self._options, self.progress, self._call.endpoint.replay
+        error.operation = progress.operation
+        progress.attempts = progress.attempts.with_failure(error, has_replied=self._pool.has_replied)
+        progress.stage = "wait"
+        if not options.retry.repeats(progress.attempts, replay):
             return
         now, is_limited = self._context.timing.now(), isinstance(error, RateLimitError)
-        pause = options.retry.wait(state.attempts, self._context.dice, self._gate.delay(options.priority))
+        pause = options.retry.wait(progress.attempts, self._context.dice, self._gate.delay(options.priority))
         if not is_limited:
             pause = max(pause, self._pool.budget.spend(now))
         if options.deadline is not None and (remaining := options.deadline - (now - self.began)) <= pause:
-            raise state.wait_error(pause, "rate limit" if is_limited else "wait", remaining)
-        state.attempts = state.attempts.with_pause(pause)
+            raise progress.wait_error(pause, "rate limit" if is_limited else "wait", remaining)
+        progress.attempts = progress.attempts.with_pause(pause)
 
     # ── telemetry ──
 
@@ -284,22 +284,22 @@ class ActiveCall(Generic[R]):
             self._request = with_headers(self._request, added)
 
     def _attempt_telemetry(
-        self, before: CallState, error_name: str | None, cause: BaseException | None
+        self, before: CallProgress, error_name: str | None, cause: BaseException | None
     ) -> Attempt:
-        """Return the telemetry of the attempt that has just ended; `before` is the state until then."""
-        reply, state, attempts = self.reply, self.state, self.state.attempts
+        """Return the telemetry of the attempt that has just ended; `before` is the progress until then."""
+        reply, progress, attempts = self.reply, self.progress, self.progress.attempts
         headers: Mapping[str, str] = {} if reply is None else reply.headers
         stated, request_id = signal(headers), request_id_of(headers)
-        is_planned = attempts.count == state.number  # it failed, and a repetition was considered
+        is_planned = attempts.count == progress.number  # it failed, and a repetition was considered
         return Attempt(
             *astuple(self._start),
-            number=state.number,
+            number=progress.number,
             status=None if reply is None else reply.status,
             reply_bytes=0 if reply is None else len(reply.body),
-            paced=state.paced - before.paced,
-            queued=state.queued - before.queued,
-            network=state.network - before.network,
-            decoded=state.decoded - before.decoded,
+            paced=progress.paced - before.paced,
+            queued=progress.queued - before.queued,
+            network=progress.network - before.network,
+            decoded=progress.decoded - before.decoded,
             pause=attempts.pause if is_planned else None,
             request_id=None if request_id is None else scrub(request_id, self._options.secrets),
             limit=stated.limit,
@@ -309,16 +309,16 @@ class ActiveCall(Generic[R]):
         )
 
     def outcome(self, error_name: str | None) -> Outcome:
-        state = self.state
+        progress = self.progress
         return Outcome(
             *astuple(self._start),
-            attempts=state.number,
+            attempts=progress.number,
             seconds=self._context.timing.now() - self.began,
-            paced=state.paced,
-            queued=state.queued,
-            network=state.network,
-            decoded=state.decoded,
-            waited=state.waited,
+            paced=progress.paced,
+            queued=progress.queued,
+            network=progress.network,
+            decoded=progress.decoded,
+            waited=progress.waited,
             status=None if self.reply is None else self.reply.status,
             error=error_name,
         )

@@ -184,7 +184,7 @@ async def _run_within(active: ActiveCall[R], deadline: float) -> R:
     except TimeoutError:
         if not limit.expired():
             raise  # the timeout of an attempt, or a wait longer than the deadline
-    raise active.state.deadline_error()
+    raise active.progress.deadline_error()
 
 
 async def _run_observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:

@@ -15,7 +15,6 @@ from .places import AppPlaces, PrioritySemaphore
 from .timing import Timing
 
 MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
-GateKey: TypeAlias = tuple[str, RateClass]
 
 _POLL_SECONDS: Final = 0.25
 """While the end of a limit is unknown, the leader checks at this interval: any reply may show the end."""
@@ -126,7 +125,7 @@ class RateGate:
             first.wake()
 
 
-class RateGates(dict[GateKey, RateGate]):
+class RateGates(dict[tuple[str, RateClass], RateGate]):
     """The gates by app id and rate class; `gates[key]` makes the one that is missing. Each takes 1.2 kB.
 
     From `_MOST_GATES` on, the idle ones are dropped, and the rates that they have learnt with them: an app
@@ -138,7 +137,7 @@ class RateGates(dict[GateKey, RateGate]):
         super().__init__()
         self._make_pacer, self._timing, self._places = make_pacer, timing, places
 
-    def __missing__(self, key: GateKey) -> RateGate:
+    def __missing__(self, key: tuple[str, RateClass]) -> RateGate:
         if len(self) >= _MOST_GATES:
             for idle in [each for each, gate in self.items() if gate.is_idle]:
                 del self[idle]

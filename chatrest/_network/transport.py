@@ -32,7 +32,6 @@ from ..errors import (
     ChatRestError,
     ConnectError,
     ReplyUnreadableError,
-    RequestInvalidError,
     RequestTimeoutError,
     TransportError,
 )
@@ -87,7 +86,6 @@ class Transport:
         self._cap = cap
         self._has_proxy = proxy is not None
         self._timer = ExpiryTimer()
-        self._closed = False
         # limit=0: only the pool limits the number of concurrent requests.
         connector = _Connector(
             self._timer.exchanges, limit=0, ssl=verify, keepalive_timeout=_KEEPALIVE_SECONDS
@@ -106,18 +104,15 @@ class Transport:
         self._session._retry_connection = False
 
     async def close(self) -> None:
-        self._closed = True
         self._timer.close()
         await self._session.close()
 
     async def exchange(self, request: Request, timeouts: Timeouts) -> Reply:
         """Send `request` once, and return its reply, whatever its status.
 
-        Raises a `TransportError` where no usable reply came, `RequestInvalidError` after `close`. The
-        `CancelledError` of a cancel gets an attribute `sent`: True if the request may have been sent.
+        Raises a `TransportError` where no usable reply came. The `CancelledError` of a cancel gets an
+        attribute `sent`: True if the request may have been sent.
         """
-        if self._closed:
-            raise RequestInvalidError("the session was closed before the request was sent")
         exchange = self._timer.start(inf if timeouts.total is None else timeouts.total)
         response: aiohttp.ClientResponse | None = None
         # No type where the request has none. It is not asked of every request: aiohttp copies all headers.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 from msgspec import structs
@@ -58,9 +58,7 @@ class ClientView:
         self._client.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -132,10 +130,7 @@ class ClientView:
         nothing, and raises `DeadlineExceededError`. A `deadline` limits a single call further. Raises
         `RequestInvalidError` for a wrong argument.
         """
-        duration = check_seconds("seconds", seconds)
-        if duration is None:
-            raise RequestInvalidError("seconds = None: expected a number of seconds")
-        end = self._client.clock() + duration
+        end = self._client.clock() + check_seconds("seconds", seconds)
         return self._view(ends_at=end if self._options.ends_at is None else min(end, self._options.ends_at))
 
     def _view(self, **changes: Any) -> Self:

@@ -4,7 +4,6 @@ Records that a filter excludes are given, with a line in `repairs` and one warni
 user has no part is an `ActingUserIgnoredError`; with `check_acting_user=False` it is given in the same way.
 """
 
-import logging
 from collections import Counter
 from typing import Any, Final, TypeVar
 
@@ -14,11 +13,11 @@ from .._core.replies.decode import Listing
 from .._core.replies.expectation import Expectation
 from .._core.replies.record_checks import ON_BEHALF_OF, value_of
 from .._secrets import repr_of
+from .._telemetry import LOGGER
 from ..errors import ActingUserIgnoredError
 
 T = TypeVar("T")
 
-LOGGER: Final = logging.getLogger("chatrest")
 _WITH_ONESELF: Final = (
     "it lists the messages between the acting user and the same user, and has none; "
     "session.messages.list() has all messages of the acting user"

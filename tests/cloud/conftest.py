@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from chatrest._cloud.address import client_of, parse_address
 from chatrest._cloud.store import ObjectStore
 from tests.buckets import memory_store
 from tests.cloud.fault_proxy import KEY_ID, LIMITS, PART_SIZE, SECRET, FaultProxy
@@ -67,11 +68,17 @@ def store(request: pytest.FixtureRequest) -> ObjectStore:
     return request.getfixturevalue("s3_store")  # type: ignore[no-any-return]
 
 
+def store_at(address: str) -> ObjectStore:
+    """Return the store at an address, with small parts and few repetitions."""
+    parts = parse_address(address)
+    return ObjectStore(client_of(parts, LIMITS), parts, LIMITS, PART_SIZE)
+
+
 @pytest.fixture
 def s3_store(s3_server: str, bucket: str, s3_environment: Callable[[str], None]) -> ObjectStore:
     """An empty store on the S3 server."""
     s3_environment(s3_server)
-    return ObjectStore.open(f"s3://{bucket}/some/prefix", limits=LIMITS, part_size=PART_SIZE)
+    return store_at(f"s3://{bucket}/some/prefix")
 
 
 @pytest.fixture
@@ -85,4 +92,4 @@ async def proxy(s3_server: str) -> AsyncIterator[FaultProxy]:
 def proxied_store(proxy: FaultProxy, bucket: str, s3_environment: Callable[[str], None]) -> ObjectStore:
     """An empty store behind `proxy`."""
     s3_environment(proxy.url)
-    return ObjectStore.open(f"s3://{bucket}/prefix", limits=LIMITS, part_size=PART_SIZE)
+    return store_at(f"s3://{bucket}/prefix")

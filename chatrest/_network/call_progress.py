@@ -1,4 +1,4 @@
-"""The state of one call: its attempts, the time that they took, and the error that it raises in the end."""
+"""The progress of one call: its attempts, the time that they took, and the error in which it may end."""
 
 from typing import Final, TypeAlias
 
@@ -33,7 +33,7 @@ _PASSED_TEXTS: Final[dict[DeadlineReason, str]] = {
 """The error of a deadline that has passed, by what the call was waiting for."""
 
 
-class CallState(Struct, kw_only=True):
+class CallProgress(Struct, kw_only=True):
     """The attempts of a call so far. Durations are in seconds, of all attempts together."""
 
     operation: str
