@@ -81,7 +81,7 @@ class SqliteDatabase:
     ) -> None:
         """Insert rows; the clause `conflict` updates those that exist already."""
         for batch in batches:
-            chosen = list(zip(columns, batch, strict=True)) if conflict else with_values(columns, batch)
+            chosen = with_values(columns, batch)  # the others are NULL, also in `excluded` of the conflict
             names = ", ".join(column.name for column, _ in chosen)
             values = ", ".join(["?"] * (len(chosen) - 1) + ["CAST(? AS TEXT)"])  # text, without decoding it
             *others, raws = (column_values for _, column_values in chosen)

@@ -75,6 +75,15 @@ def test_apps_of_the_same_ids_are_what_their_exports_are(database: Database, tmp
     assert database.ask("SELECT app FROM versions") == [("two",)]
 
 
+def test_a_message_of_two_parts_is_loaded_once(database: Database, tmp_path: Path) -> None:
+    parts = StoredParts(tmp_path / "out", 2)
+    parts.run(range(1, 5))
+    parts.each[1].run([record(4, text="of another part")])
+    load(tmp_path / "out", database.url)
+    texts = database.ask("SELECT text FROM messages ORDER BY number")
+    assert texts == [("message 1",), ("message 2",), ("message 3",), ("of another part",)]
+
+
 @pytest.mark.parametrize("other", ["one app of them", "others", "one made again"])
 def test_another_folder_is_refused(other: str, chat: Database, tmp_path: Path) -> None:
     out = tmp_path / "out"

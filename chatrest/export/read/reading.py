@@ -212,13 +212,13 @@ class _Reader(NamedTuple):
 
     def _files_of_journal(self, journal: Journal, wanted_ids: IdSet | None) -> Iterator[MessageFile]:
         stored = list(files_now(self.view.folder, journal, STEM))
-        of_sources = None
+        ids_by_file = None
         if self.sources is not None:
-            of_sources = _SourceIds(journal, [file for file, *_ in stored], self.sources)
+            ids_by_file = _ids_of_sources(journal, [file for file, *_ in stored], self.sources)
         for file, path, name in stored:
             if self.window != ALL_TIMES and not self._may_hold(journal, file):
                 continue
-            chosen = None if of_sources is None else of_sources.of(file)
+            chosen = None if ids_by_file is None else ids_by_file[file.number]
             if chosen is not None and not chosen:
                 continue  # there may be a million files: no query for each
             all_ids = journal.ids_in([file])
@@ -247,37 +247,36 @@ def _has_id_of(journal: Journal, ids: IdSet) -> Callable[[bytes], bool]:
     return is_wanted
 
 
-class _SourceIds:
-    """The ids that were stored for some sources, by their files.
+def _ids_of_sources(
+    journal: Journal, files: list[StoreFile], sources: Collection[Source]
+) -> dict[int, IdSet]:
+    """Return the ids that were stored for some sources, by the numbers of their files.
 
     A row of a file that was adopted has no source in the journal: it belongs to the first source that has
     shown it. Raises `ChatRestError` if the journal has no row of a file.
     """
-
-    def __init__(self, journal: Journal, files: list[StoreFile], sources: Collection[Source]) -> None:
-        self._blocks = {file.number: journal.blocks(file.number) for file in files}
-        if unknown := [file.name for file in files if file.size and not self._blocks[file.number]]:
-            raise ChatRestError(
-                f"{journal.path}: only it says which source wrote a message here, and it has no row of "
-                f"{unknown[0]}: read without source"
-            )
-        numbers = {each.number: each.source in sources for each in journal.sources()}
-        self._numbers = {number for number, is_chosen in numbers.items() if is_chosen}
-        blocks = [block for blocks in self._blocks.values() for block in blocks]
-        unassigned, self._adopted = IdSet.union(block.ids for block in blocks if not block.source), IdSet()
-        for each, is_chosen in numbers.items():
-            if not unassigned:
-                break
-            shown = journal.seen(each) & unassigned
-            unassigned.discard(shown)
-            if is_chosen:
-                self._adopted.update(shown)
-
-    def of(self, file: StoreFile) -> IdSet:
-        blocks = self._blocks[file.number]
-        ids = IdSet.union(block.ids for block in blocks if block.source in self._numbers)
-        ids.update(self._adopted & IdSet.union(block.ids for block in blocks if not block.source))
-        return ids
+    blocks = {file.number: journal.blocks(file.number) for file in files}
+    if unknown := [file.name for file in files if file.size and not blocks[file.number]]:
+        raise ChatRestError(
+            f"{journal.path}: only it says which source wrote a message here, and it has no row of "
+            f"{unknown[0]}: read without source"
+        )
+    is_chosen = {each.number: each.source in sources for each in journal.sources()}
+    unassigned = IdSet.union(block.ids for each in blocks.values() for block in each if not block.source)
+    adopted = IdSet()
+    for source_number in is_chosen if unassigned else ():
+        shown = journal.seen(source_number) & unassigned
+        unassigned.discard(shown)
+        if is_chosen[source_number]:
+            adopted.update(shown)
+    return {
+        number: IdSet.union(
+            block.ids if block.source else block.ids & adopted
+            for block in each
+            if not block.source or is_chosen.get(block.source)
+        )
+        for number, each in blocks.items()
+    }
 
 
 def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:

@@ -136,6 +136,16 @@ def test_without_its_journal_all_is_new_in_a_run_with_a_higher_number(tmp_path: 
     assert export_runs.listed(7) == [(8, "new", "1", None, "a"), (8, "new", "2", None, "a")]
 
 
+def test_where_older_versions_are_lost_a_change_has_what_is_left(tmp_path: Path) -> None:
+    export_runs = Runs(tmp_path / "out", **FORMATS[0])
+    export_runs.run([record(1, text="a"), record(2, text="a")])
+    export_runs.run(changed=[record(1, text="b"), record(2, text="b", deletedAt=1_700_000_000)])
+    for path in (tmp_path / "out").glob("history*"):
+        path.unlink()
+    export_runs.run()
+    assert export_runs.listed(1) == [(2, "changed", "1", None, "b"), (2, "deleted", "2", "b", None)]
+
+
 def test_a_change_is_typed_and_a_line_of_json(tmp_path: Path) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1, text="a")])

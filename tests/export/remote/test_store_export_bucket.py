@@ -205,3 +205,16 @@ async def test_messages_that_are_damaged_in_the_store_alone_are_told_and_the_adv
         assert (await export(session, ADDRESS, journal=tmp_path / "a")).complete
         assert (await asyncio.to_thread(verify, ADDRESS)).ok
         await assert_bucket(store, all_ids(emulator))
+
+
+async def test_messages_of_an_object_that_was_cut_are_read_again(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
+) -> None:
+    store = at(StoreDouble())
+    async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
+        await export(session, ADDRESS, PLANS["one file"], journal=tmp_path / "a")
+        [victim] = [each for each in store.objects if each.startswith("messages/")]
+        await write_over(store, victim, store.objects[victim].data[:-9])
+        assert (await export(session, ADDRESS, journal=tmp_path / "a")).complete
+        assert (await asyncio.to_thread(verify, ADDRESS)).ok
+        await assert_bucket(store, all_ids(emulator))

@@ -464,6 +464,13 @@ def test_an_entry_that_was_edited(out: Path, changes: dict[str, Any]) -> None:
     assert {each.subject for each in verify(out).problems} > {JOURNAL}
 
 
+def test_a_source_that_has_failed_and_is_not_in_the_plan_any_more_is_no_problem(out: Path) -> None:
+    change_vouched(out, f"UPDATE sources SET state = 'failed', error = '403', asked = 0 WHERE number = {ANN}")
+    result = verify(out)
+    assert result.ok
+    assert result.notes[0].text == "1 source no longer in the plan, not read since: user ann"
+
+
 def test_without_a_manifest_a_damaged_journal_is_a_problem_as_well(out: Path) -> None:
     (out / MANIFEST).unlink()
     change_journal(out, "UPDATE files SET state = x'00'")
