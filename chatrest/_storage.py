@@ -99,7 +99,9 @@ class JournalFile:
         """Guards the connection: held from BEGIN to COMMIT, so that a transaction has one thread."""
         self._layout = layout
         with self._held():
-            self._db: sqlite3.Connection = self._readable() if begin is None else self._writable(begin)
+            self._db: sqlite3.Connection = (
+                self._open_for_reading() if begin is None else self._open_for_writing(begin)
+            )
         # One in memory has no file.
         self._status = path.stat() if begin is not None and path.exists() else None
 
@@ -189,7 +191,7 @@ class JournalFile:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return InUseError(f"{self.path}: another {owner} is writing here")
         if code == sqlite3.SQLITE_CANTOPEN:
-            return _denied(self.path) or RequestInvalidError(f"{self.path}: {error}")
+            return _permission_error(self.path) or RequestInvalidError(f"{self.path}: {error}")
         if code == sqlite3.SQLITE_FULL:
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         if code in _SURROUNDINGS:
@@ -199,7 +201,7 @@ class JournalFile:
     def _damage(self, fault: str) -> ChatRestError:
         return self._layout.damage(f"{self.path} {fault}: {self._layout.remedy}")
 
-    def _writable(self, begin: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
+    def _open_for_writing(self, begin: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
         # One thread at a time writes. Readers of a shared journal keep it waiting when they open a log.
         timeout = _TIMEOUT if self._is_shared else 0
         db = sqlite3.connect(self.path, timeout=timeout, isolation_level=None, check_same_thread=False)
@@ -222,7 +224,7 @@ class JournalFile:
                 db.executescript("BEGIN EXCLUSIVE; COMMIT")
         return db
 
-    def _readable(self) -> sqlite3.Connection:
+    def _open_for_reading(self) -> sqlite3.Connection:
         """Open it without changing anything, and without making a file beside it; begin a transaction.
 
         A journal without a log is read as an immutable file, as SQLite would make a log. A shared one with a
@@ -300,7 +302,7 @@ def _closed_on_error(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _denied(path: Path) -> PermissionError | None:
+def _permission_error(path: Path) -> PermissionError | None:
     """Return the error if this user may not read a journal: SQLite only says that it cannot open it."""
     for each in (path, log_of(path)):
         try:

@@ -21,8 +21,8 @@ import msgspec
 from msgspec import structs
 
 from .._core.replies.bounds import STRICT_BYTES, check_values
+from .._core.replies.error_reply import error_member, error_of_reply
 from .._core.replies.expectation import is_of_others
-from .._core.replies.faults import error_of, fault
 from .._core.replies.one_record import NoRecordError
 from .._core.replies.rate_signal import HEADER_NAMES, Signal, http_date, signal
 from .._core.requests.endpoint import Call, Endpoint, Reader
@@ -132,13 +132,13 @@ def _error_reply(reply: Reply, call: Call[Any], secrets: tuple[str, ...]) -> Api
     headers = plain_headers(reply.headers, secrets)
     date = http_date(reply.headers.get("Date", ""))  # the clock of the reply's other times
     now = time.time() if date is None else date
-    return fault(reply.status, headers, reply.body, call.endpoint.name, secrets, now)
+    return error_of_reply(reply.status, headers, reply.body, call.endpoint.name, secrets, now)
 
 
 def _unreadable_error(
     reply: Reply, error: ReplyUnreadableError, call: Call[Any], secrets: tuple[str, ...]
 ) -> ChatRestError:
-    record = error_of(reply.body)
+    record = error_member(reply.body)
     if record:
         return _error_reply(reply, call, secrets)
     name, secrets = call.endpoint.name, (*secrets, *_credentials_of(call))

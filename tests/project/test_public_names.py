@@ -111,7 +111,7 @@ def test_importing_chatrest_imports_no_large_module() -> None:
 def test_modules_below_the_network_do_not_import_it() -> None:
     modules = (
         "errors", "_parameters.messages", "_walk", "_resources.messages", "_resources.users",
-        "_resources.apps", "_core.requests.wire", "_core.pace.retry", "_core.replies.faults",
+        "_resources.apps", "_core.requests.wire", "_core.pace.retry", "_core.replies.error_reply",
         "_models.messages",
     )  # fmt: skip
     imports = "\n".join(f"import chatrest.{module}" for module in modules)

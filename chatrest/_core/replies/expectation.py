@@ -17,12 +17,12 @@ from ..requests.encode import filter_values
 from ..requests.endpoint import Call
 from .record_checks import (
     ON_BEHALF_OF,
-    BetweenUsers,
-    ConversationsOf,
-    InGroup,
-    InThread,
+    ConversationCheck,
+    GroupCheck,
     RecordCheck,
-    UserOf,
+    ThreadCheck,
+    UserCheck,
+    UserPairCheck,
     filter_checks,
 )
 
@@ -83,7 +83,7 @@ class Expectation(Struct, frozen=True):
 
     @classmethod
     def of_conversations(cls, acting_user: str) -> "Expectation":
-        return cls((ConversationsOf(uid=acting_user),))
+        return cls((ConversationCheck(uid=acting_user),))
 
     @classmethod
     def of_messages(
@@ -105,15 +105,15 @@ class Expectation(Struct, frozen=True):
         first: tuple[RecordCheck, ...] = ()
         if acting_user is not None and acting_user != uid:
             if uid is None or checks.is_elsewhere:
-                first = (UserOf(ON_BEHALF_OF, uid=acting_user),)
+                first = (UserCheck(ON_BEHALF_OF, uid=acting_user),)
             else:
-                first = (BetweenUsers(uid=uid, acting_user=acting_user),)
+                first = (UserPairCheck(uid=uid, acting_user=acting_user),)
         elif uid is not None and not checks.is_elsewhere:
-            first = (UserOf("uid", uid=uid),)
+            first = (UserCheck("uid", uid=uid),)
         if guid is not None:
-            first += (InGroup("guid", "receiver", frozenset({guid})),)
+            first += (GroupCheck("guid", "receiver", frozenset({guid})),)
         if parent_id is not None:
-            first += (InThread("message_id", "parent_id", frozenset({parent_id})),)
+            first += (ThreadCheck("message_id", "parent_id", frozenset({parent_id})),)
         return cls(first + checks.checks, uid is not None and uid == acting_user)
 
     def mismatch(self, record: Any) -> str | None:

@@ -79,7 +79,7 @@ _ROW_MEMBERS: Final = msgspec.json.Decoder(_RowMembers)
 _IN_ROW: Final = frozenset(Row.__struct_fields__)
 
 
-class _Bound(RecordCheck, frozen=True):
+class _TimeCheck(RecordCheck, frozen=True):
     stamp: int = 0
     is_first: bool = True
 
@@ -99,21 +99,21 @@ class _Bound(RecordCheck, frozen=True):
         return time < stamp if self.is_first else time > stamp
 
 
-class _OneOf(RecordCheck, frozen=True):
+class _ValueCheck(RecordCheck, frozen=True):
     def accepts(self, value: Any, record: Any) -> bool:
         if not isinstance(value, str) or not value or (self.attribute == "sender" and _is_indirect(record)):
             return True
         return _folded(value) in set(map(_folded, self.allowed))
 
 
-class InThread(RecordCheck, frozen=True):
+class ThreadCheck(RecordCheck, frozen=True):
     def accepts(self, value: Any, record: Any) -> bool:
         [own] = self.allowed
         parent = value if isinstance(value, str | int) else ""
         return own.lstrip("0") in (str(parent).lstrip("0"), str(record.id).lstrip("0"))
 
 
-class InGroup(RecordCheck, frozen=True):
+class GroupCheck(RecordCheck, frozen=True):
     def accepts(self, value: Any, record: Any) -> bool:
         [own] = self.allowed
         if not value or value.casefold() == own.casefold():
@@ -121,7 +121,7 @@ class InGroup(RecordCheck, frozen=True):
         return _is_indirect(record) and _conversation_id(record) in ("", f"group_{own}".casefold())
 
 
-class UserOf(RecordCheck, frozen=True, kw_only=True):
+class UserCheck(RecordCheck, frozen=True, kw_only=True):
     uid: str
 
     def all_match(self, records: Sequence[Any]) -> bool:
@@ -138,7 +138,7 @@ class UserOf(RecordCheck, frozen=True, kw_only=True):
         return self.name if _is_without(self.uid.casefold(), users, record) else None
 
 
-class BetweenUsers(RecordCheck, frozen=True, kw_only=True):
+class UserPairCheck(RecordCheck, frozen=True, kw_only=True):
     name: str = "uid"
     uid: str
     acting_user: str
@@ -160,7 +160,7 @@ class BetweenUsers(RecordCheck, frozen=True, kw_only=True):
         return "uid" if _is_without(uid, users, record) else None
 
 
-class ConversationsOf(RecordCheck, frozen=True, kw_only=True):
+class ConversationCheck(RecordCheck, frozen=True, kw_only=True):
     name: str = ON_BEHALF_OF
     uid: str
 
@@ -183,10 +183,10 @@ class ConversationsOf(RecordCheck, frozen=True, kw_only=True):
 def filter_checks(asked: Mapping[str, Any]) -> Iterator[RecordCheck]:
     for wire, name, attribute, is_first in _BOUNDS:
         if type(stamp := asked.get(wire)) is int:
-            yield _Bound(name, attribute, stamp=stamp, is_first=is_first)
+            yield _TimeCheck(name, attribute, stamp=stamp, is_first=is_first)
     for wire, name, attribute in _TEXTS:
         if value := asked.get(wire):
-            yield _OneOf(name, attribute, _ABSENT.union((value,) if isinstance(value, str) else value))
+            yield _ValueCheck(name, attribute, _ABSENT.union((value,) if isinstance(value, str) else value))
 
 
 def _parties(record: Any) -> set[str]:

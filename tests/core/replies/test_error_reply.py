@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest._core.replies.faults import error_of, fault
+from chatrest._core.replies.error_reply import error_member, error_of_reply
 from chatrest._core.replies.rate_signal import Signal, retry_after, signal
 from chatrest.errors import (
     ApiError,
@@ -29,7 +29,7 @@ NOW = 1_700_000_000.0
 
 def error_for(status: int, body: Any = b"", headers: dict[str, str] | None = None) -> ApiError:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return fault(status, headers or {}, raw, "users.list", [KEY], NOW)
+    return error_of_reply(status, headers or {}, raw, "users.list", [KEY], NOW)
 
 
 def test_the_services_own_words_are_in_the_error() -> None:
@@ -189,14 +189,14 @@ def test_any_reply_becomes_an_error_and_never_fails(
     status: int, body: bytes, headers: dict[str, str]
 ) -> None:
     for each in (body, b'{"error":' + body + b"}", b'{"error":"' + body + b'"}'):
-        error = fault(status, headers, each, "op", [KEY], NOW)
+        error = error_of_reply(status, headers, each, "op", [KEY], NOW)
         assert error.status == status
         assert error.message
 
 
 def test_the_error_member_is_found_where_there_is_one() -> None:
-    assert error_of(b'{"error":{"code":"X"}}') == {"code": "X"}
-    assert error_of(b'{"error":"text"}') == {"message": "text"}
+    assert error_member(b'{"error":{"code":"X"}}') == {"code": "X"}
+    assert error_member(b'{"error":"text"}') == {"message": "text"}
     for body in (
         b"",
         b"{}",
@@ -207,7 +207,7 @@ def test_the_error_member_is_found_where_there_is_one() -> None:
         b"[" * 5000,
         b'{"data":{"error":{}}}',
     ):
-        assert error_of(body) is None
+        assert error_member(body) is None
 
 
 # ── Retry-After ──
@@ -333,7 +333,7 @@ def test_a_key_that_escapes_hide_is_not_error_for(body: bytes) -> None:
         quote(key, safe=""),
         "".join(f"&#{ord(char)};" for char in key),
     ):
-        error = fault(400, {}, body % escaped.encode(), "op", [key], NOW)
+        error = error_of_reply(400, {}, body % escaped.encode(), "op", [key], NOW)
         assert "slashes" not in f"{error} {vars(error)}"
         assert escaped not in f"{error} {vars(error)}"
 
@@ -401,7 +401,7 @@ def test_the_error_of_a_cut_body_has_its_first_members() -> None:
     )
     error = error_for(404, body)
     assert (error.code, error.message, error.details) == ("ERR_UID_NOT_FOUND", 'no "such" user', None)
-    record = error_of(body)
+    record = error_member(body)
     assert record is not None
     assert record["code"] == "ERR_UID_NOT_FOUND"
 

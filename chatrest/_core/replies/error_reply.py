@@ -48,7 +48,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*+>", re.DOTALL | re.IGNORECASE)
 
 
-def fault(
+def error_of_reply(
     status: int, headers: Mapping[str, str], body: bytes, operation: str, secrets: Iterable[str], now: float
 ) -> ApiError:
     """Return the error of a reply; `now` is in epoch seconds, for a `Retry-After` that is a date."""
@@ -81,7 +81,7 @@ def fault(
     return error
 
 
-def error_of(body: bytes) -> dict[str, Any] | None:
+def error_member(body: bytes) -> dict[str, Any] | None:
     """Return the `error` of a reply's JSON; None if it has none. Only the beginning of a body is read."""
     cut = body[:ERROR_BYTES]
     record = _error_in(_read(cut))
