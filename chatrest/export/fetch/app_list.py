@@ -18,7 +18,6 @@ either, and a run that asks them reads all that they show since they were asked 
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import aclosing
-from operator import attrgetter
 from typing import Final, TypeAlias
 
 from ..._core.replies.rows import Row
@@ -33,7 +32,7 @@ from ..plan.message_ids import LAST, ids_of
 from ..plan.ownership import Source
 from ..plan.plan import Plan
 from .jobs import ListJob, ListPiece, unread_jobs
-from .page_check import Window
+from .page_check import ENDS, Window
 from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
 from .source_list import SourceList
 from .worker_pool import WorkerPool
@@ -47,7 +46,6 @@ MOST_RUNS: Final = 6
 hides, of a source that was not drawn, is found by then."""
 RUNS: Final = "runs_by_app_list"
 """In the journal's meta: how many runs have believed it since every source was asked."""
-ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 Claimants: TypeAlias = Callable[[str, str, str], Collection[Source]]
 """Gives the sources of the plan that claim a message."""
 
@@ -126,7 +124,6 @@ class AppListReader:
         return claimed
 
     async def _check(self, silent: Iterable[Source], may_ask: Callable[[Source], object]) -> None:
-        """Compare with the own lists of sources drawn by lot."""
         asked = set[Source]()
         for group in ({*self._claims}, self._senders):
             asked |= set() if asked & group else self._drawn(filter(may_ask, group))

@@ -98,14 +98,11 @@ class ListEnds:
             raise NotOrderedByIdError
         if not is_continued or reading.is_by_time:
             return Newest(page.items)
-        return await self._compared(reading, page.items)
-
-    async def _compared(self, reading: ListReading, newest: list[Row]) -> Newest:
-        if await self._has_shown_all(reading, newest):
-            return Newest(newest, may_be_unseen=False)
-        if ids_of(newest).numbers.first > reading.piece.after:  # else they have shown the order there
-            await self._check_order_before(reading.job, reading.piece.after)
-        return Newest(newest)
+        if await self._has_shown_all(reading, page.items):
+            return Newest(page.items, may_be_unseen=False)
+        if ids_of(page.items).numbers.first > piece.after:  # else they have shown the order there
+            await self._check_order_before(job, piece.after)
+        return Newest(page.items)
 
     async def newest_page(self, job: ListJob) -> Page[Row] | None:
         """Return a page of the newest messages of a list, once its ids are known to continue; None if the

@@ -88,9 +88,6 @@ class ListReading(Struct, eq=False):
         """
         return self.began_after if self.is_by_time and self.began_after > self.job.proven else 0
 
-    def note_newest(self, rows: list[Row]) -> None:
-        self.newest, self.highest_id = rows, ids_of(rows).numbers.last
-
     def forget_entry_time(self) -> None:
         """Enter the list at an id alone: messages added later with an earlier time are after it, too."""
         position = tuple(pair for pair in self.piece.position if pair[0] != "sentAt")

@@ -14,6 +14,7 @@ The seconds at the edges of a window are no fault: they are asked for, and left 
 
 from collections.abc import Callable
 from itertools import compress, pairwise
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from ..._core.replies.expectation import Expectation
@@ -23,12 +24,14 @@ from ..._secrets import repr_of
 from ..._walk.source import Page
 from ...errors import ActingUserIgnoredError, ChatRestError
 from ..folder.fetched_page import FetchedPage, ForeignMessages, ShownAgain, SourceRows
+from ..formats.stored_records import milliseconds
 from ..plan.file_names import MILLISECONDS, seconds
-from ..plan.message_ids import PageIds, ids_of, number
+from ..plan.message_ids import LAST, PageIds, ids_of, number
 from ..plan.ownership import OwnershipRules, Source
 from ..plan.parts import PartOwner
 from .jobs import ListJob
 
+ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
 _DISORDER: Final = 300
 """Seconds by which the times of a list may go back: as far as the clocks of a service disagree."""
 
@@ -61,11 +64,9 @@ class Window(NamedTuple):
             return Window()
         if timestamp < MILLISECONDS:
             return Window(*(time and seconds(time) for time in self))
-        rest = (0, 999)  # of the last second all milliseconds
-        return Window(*(
-            time if time is None or time >= MILLISECONDS else time * 1000 + more
-            for time, more in zip(self, rest, strict=True)
-        ))  # fmt: skip
+        since, until = self
+        until = None if until is None else milliseconds(until, end=True)
+        return Window(since and milliseconds(since), until)
 
     def is_past(self, rows: list[Row]) -> bool:
         """Return whether rows in the order of ids show that none of the window comes after them."""
@@ -81,22 +82,16 @@ class Window(NamedTuple):
         since, until = self
         if since is None and until is None:
             return rows
-        low, low_ms = float("-inf"), float("-inf")
-        high, high_ms = float("inf"), float("inf")
-        if since is not None:
-            low, low_ms = seconds(since), since if since >= MILLISECONDS else since * 1000
-        if until is not None:
-            high, high_ms = seconds(until), until if until >= MILLISECONDS else until * 1000 + 999
-        return [
-            row
-            for row in rows
-            if (
-                low_ms <= sent_at <= high_ms
-                if (sent_at := row.sent_at) >= MILLISECONDS
-                else low <= sent_at <= high
-            )
-            or sent_at == UNKNOWN
-        ]
+        low = -LAST if since is None else milliseconds(since)
+        high = LAST if until is None else milliseconds(until, end=True)
+        low_second, high_second = low // 1000, high // 1000
+
+        def holds(time: int) -> bool:
+            if time >= MILLISECONDS:
+                return low <= time <= high
+            return low_second <= time <= high_second or time == UNKNOWN
+
+        return [row for row in rows if holds(row.sent_at)]
 
 
 def _second(timestamp: int) -> int:
@@ -167,7 +162,7 @@ class PageCheck:
     def _divided(self, rows: list[Row]) -> tuple[list[Row], ForeignMessages | None]:
         if self._owner is None or not rows:
             return rows, None
-        ends = _ends(rows)
+        ends = list(map(ENDS, rows))
         owners = {names: self._owner(*names) for names in set(ends)}
         if all(owner.part == self._part for owner in owners.values()):
             return rows, None
@@ -184,7 +179,7 @@ class PageCheck:
 
     def by_writer(self, source: Source, rows: list[Row]) -> list[SourceRows]:
         by_writer: dict[Source, list[Row]] = {}
-        for row, names in zip(rows, _ends(rows), strict=True):
+        for row, names in zip(rows, list(map(ENDS, rows)), strict=True):
             by_writer.setdefault(self.rules.writer(*names) or source, []).append(row)
         return [SourceRows(writer, own, ids_of(own)) for writer, own in by_writer.items()]
 
@@ -195,7 +190,6 @@ class PageCheck:
             self._ignores_since = len(Window(asked.since).within(rows)) < len(rows)
 
     def warnings(self) -> list[str]:
-        """Return what the service ignored, a sentence each."""
         text = "the service ignores since (fromTimestamp): older messages are read, too, and are left out"
         return [text] if self._ignores_since else []
 
@@ -244,15 +238,11 @@ def _fault(source: Source, row: Row) -> str:
     )
 
 
-def _ends(rows: list[Row]) -> list[tuple[str, str, str]]:
-    return [(row.sender, row.receiver, row.receiver_type) for row in rows]
-
-
 def partition_page(rows: list[Row], rules: OwnershipRules, source: Source) -> list[Row]:
     """Return the rows that a source writes: its own, and those that no source claims."""
     if rules.writes_all(source):
         return rows
-    ends = _ends(rows)
+    ends = list(map(ENDS, rows))
     # Most pages are of a few conversations, and a source's own.
     distinct = set(ends)
     own = {names for names in distinct if rules.writes(source, *names)}

@@ -52,8 +52,6 @@ class _ByteLimit:
 
 
 class PageQueue:
-    """Pages that wait to be written, in the order in which they came."""
-
     def __init__(self, check: PageCheck, progress: Progress) -> None:
         self.check = check
         self._progress = progress

@@ -43,8 +43,6 @@ _TAKEN: Final = "taken"
 
 
 class PartRun:
-    """The part that a run reads, with all facts that the run needs."""
-
     def __init__(
         self, files: PartFiles, parts: Parts, part: int, nights: Iterable[NightUsers],
         findings: NightFindings, rule: PartOwnership, state: PartState,
@@ -143,7 +141,7 @@ class PartRun:
         for part in sorted(journal.outgoing.parts(only_unsent=True) | lost):
             foreign = await in_thread(partial(_foreign, journal, part))
             await add_foreign(self._files, foreign_name(self.parts, part, self.part), foreign)
-            await in_thread(partial(_note_sent, journal, part))
+            await in_thread(partial(journal.outgoing.note_sent, part))
 
 
 def _foreign(journal: Journal, part: int) -> Foreign:
@@ -168,8 +166,3 @@ def _unseen(export: ExportFolder, ids: PageIds) -> PageIds:
     named = journal.numbers_of_names(ids.others)
     others = {key: row for key, row in ids.others.items() if named.get(key, 0) not in known_ids}
     return PageIds(ids.numbers - known_ids, others)
-
-
-def _note_sent(journal: Journal, part: int) -> None:
-    with journal.transaction():
-        journal.outgoing.note_sent(part)

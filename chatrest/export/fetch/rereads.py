@@ -49,7 +49,6 @@ class Rereads:
         self._journal = pool.export.journal
         self._sources = sources
         self._now = now
-        self._has_rechecks = False
         self._unanswered = IdSet()
         """Ids that were asked for one by one, and that the service has said nothing of."""
 
@@ -161,14 +160,11 @@ class Rereads:
 
     def left(self) -> list[ListJob]:
         """Return what is left of rechecks that `recheck` has begun, or continued."""
-        sources = self._sources.run_sources if self._has_rechecks else ()
-        return list(unfinished_rechecks(self._journal, sources))
+        return list(unfinished_rechecks(self._journal, self._sources.run_sources))
 
     async def recheck(self) -> int:
         """Read again what is noted, by earlier runs, too; return how many messages it newly found deleted."""
-        rechecks = self._journal.rechecks.all()
-        self._has_rechecks = bool(rechecks)
-        if not rechecks:
+        if not (rechecks := self._journal.rechecks.all()):
             return 0
         times = [recheck.since for recheck in rechecks.values()]
         await in_thread(lambda: self._export.prepare_recheck(min(times)))
@@ -189,7 +185,7 @@ class Rereads:
 
     def _unshown(self, since: int) -> IdSet:
         rechecks, asked = self._journal.rechecks.all(), IdSet()
-        unshown = self._export.stored_since(since) - self._journal.rechecks.shown()
+        unshown = self._export.changes.stored_since(since) - self._journal.rechecks.shown()
         for state in self._journal.sources():
             shown, recheck = self._journal.seen(state.number), rechecks.get(state.number)
             if is_app_list(state) and state.number not in self._pool.findings.errors:
@@ -205,7 +201,6 @@ class Rereads:
         return unshown & asked
 
     def _note_deleted(self, since: int) -> int:
-        """Note what is deleted; return how many messages are newly found to be."""
         new = self._unshown(since)
         new.discard(self._export.changes.deleted)
         count = sum(

@@ -68,7 +68,7 @@ class ChangedMessages:
         self._index = None
 
     def stored_since(self, since: int) -> IdSet:
-        """Return the ids of indexed rows that were sent at a time or later."""
+        """Return the ids on disk that were sent at a time or later, as `prepare` has found them."""
         return IdSet() if self._index is None else self._index.since(since)
 
     def compare(self, rows: list[Row]) -> int:

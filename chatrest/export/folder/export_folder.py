@@ -202,11 +202,6 @@ class ExportFolder:
         with self._lock:
             self.changes.prepare(self.scan(since=since))
 
-    def stored_since(self, since: int) -> IdSet:
-        """Return the ids on disk that were sent at a time or later, as `prepare_recheck` has found them."""
-        with self._lock:
-            return self.changes.stored_since(since)
-
     def note_deleted(self, source: int, ids: IdSet, now: int, *, missing: bool = False) -> int:
         """Note ids that no source shows any more, and with `missing` that are not on disk either.
 

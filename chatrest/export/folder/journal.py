@@ -43,8 +43,7 @@ from ..store.store_journal import (
 )
 from .fetched_page import ListOrder
 from .news_log import RUN, NewsLog
-from .outgoing import OutgoingMessages
-from .pending_changes import EditHints, PendingChanges
+from .pending_messages import EditHints, OutgoingMessages, PendingChanges
 from .rechecks import Rechecks
 
 _SCHEMA: Final = f"""{SCHEMA};
@@ -119,6 +118,8 @@ class Journal(StoreJournal):
     def __init__(
         self, path: Path, begin: Mapping[str, str] | None = None, *, is_shared: bool = False
     ) -> None:
+        self._cached_sources: tuple[int, list[SourceState]] | None = None
+        """The first of them, and the count of changed rows until which they are valid."""
         super().__init__(path, begin, is_shared=is_shared)
         self.rechecks: Rechecks = Rechecks(self)
         self.pending_changes: PendingChanges = PendingChanges(self)
@@ -126,9 +127,12 @@ class Journal(StoreJournal):
         self.news: NewsLog = NewsLog(self)
         self.outgoing: OutgoingMessages = OutgoingMessages(self)
 
+    def _forget(self) -> None:
+        super()._forget()
+        self._cached_sources = None
+
     @property
     def run(self) -> int:
-        """The number of the newest run; 0 before the first one."""
         return self.news.run
 
     def seen(self, source: int | None = None) -> IdSet:
@@ -160,8 +164,10 @@ class Journal(StoreJournal):
 
         A change during the iteration may be seen, or not.
         """
-        version = self._db.total_changes
-        portion = self._cached_rows("sources", version, lambda: self._sources_after(-1))
+        with self.lock:  # rows of another thread's transaction may be rolled back
+            if self._cached_sources is None or self._cached_sources[0] != self._db.total_changes:
+                self._cached_sources = (self._db.total_changes, self._sources_after(-1))
+            portion = self._cached_sources[1]
         yield from portion
         while len(portion) == PORTION:
             portion = self._sources_after(portion[-1].number)

@@ -178,7 +178,6 @@ async def read_state(files: PartFiles, parts: Parts, number: int) -> PartState:
 
 
 async def stamps_for(files: PartFiles, parts: Parts, number: int) -> dict[str, str]:
-    """Return the stamps of the files that other parts have left a part, by name."""
     return await files.stamps(f"{part_name(number, parts.parts)}/{FOREIGN}")
 
 

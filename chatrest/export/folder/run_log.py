@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from ..plan.report import Report
-from ..store.disk import Disk, error_path, sync_folder
+from ..store.disk import Disk, error_path, sync_folder, write_all
 
 NAME: Final = "runs.jsonl"
 RunEntry: TypeAlias = Report
@@ -33,9 +33,7 @@ def append_run(disk: Disk, folder: Path, report: Report) -> None:
         size = end = content.rfind(b"\n") + 1
         if end < len(content):
             file.truncate(end)
-        while line:
-            written = disk.write(file.fileno(), end, line)
-            line, end = line[written:], end + written
+        write_all(disk, file.fileno(), end, line)
         disk.sync(file.fileno())
     if not size:
         sync_folder(disk, folder)

@@ -130,8 +130,6 @@ class NightUsers(Struct, frozen=True):
 
 
 class NightFindings(Struct, frozen=True, kw_only=True):
-    """The findings of a night for all parts."""
-
     newest: list[bytes] = []
     """The app's newest messages, the newest first, as served."""
     goes_backwards: bool = False
@@ -281,7 +279,6 @@ class PartOwnership:
         self._nights.append(IdSet(map(_hash, uids)))
 
     def owner(self, sender: str, receiver: str, receiver_type: str) -> PartOwner:
-        """Return the part that writes a message that some list of the plan has shown."""
         if receiver_type == "group" and Source("group", (receiver,)) in self._named:
             return PartOwner(spread(receiver, self._parts), may_show=True)
         if receiver_type == "user":

@@ -19,8 +19,8 @@ from ..._storage import InUseError
 from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
-from ..fetch.app_list import ENDS, LEAST_SOURCES, MOST_RUNS, AppListReader
-from ..fetch.page_check import Window, falls
+from ..fetch.app_list import LEAST_SOURCES, MOST_RUNS, AppListReader
+from ..fetch.page_check import ENDS, Window, falls
 from ..fetch.source_list import in_order, listed_users
 from ..folder.part_files import (
     PartFiles,

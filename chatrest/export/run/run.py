@@ -48,8 +48,6 @@ ROUNDS: Final = 4
 
 
 class AppListResult(NamedTuple):
-    """The result of reading the app's own list, before all others."""
-
     asks_all: bool = False
     """True if each list is to be asked for its end."""
     shows_all_new: bool = False

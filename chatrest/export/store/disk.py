@@ -31,6 +31,15 @@ class Disk:
         path.unlink(missing_ok=True)
 
 
+def write_all(disk: Disk, file: int, position: int, data: bytes | bytearray) -> int:
+    """Write data at a position of an open file; return the position after it."""
+    rest = memoryview(data)
+    while rest:
+        written = disk.write(file, position, rest)  # type: ignore[arg-type]
+        rest, position = rest[written:], position + written
+    return position
+
+
 @contextmanager
 def error_path(path: Path) -> Iterator[None]:
     """Give an OSError inside of `with` this path, where the call knew only a number."""

@@ -21,7 +21,7 @@ from ...errors import ReplyUnreadableError, RequestInvalidError
 from ..formats.compression import Compression, compression, pack_errors
 from ..formats.stored_records import SourceLines, compress_of, line_batches, parquet_batches, piece_of
 from ..plan.plan import Compress
-from .disk import Disk, error_path
+from .disk import Disk, error_path, write_all
 
 _PIECE: Final = 1 << 20
 _LINES: Final = re.compile(r"\.(?:ndjson|jsonl)(?:\.gz|\.zst)?\Z")
@@ -104,13 +104,11 @@ class NewFile(io.RawIOBase):
         return self._hash.digest()
 
     def _flush(self) -> None:
-        rest = memoryview(bytes(self._waiting))
+        data = bytes(self._waiting)
         self._waiting.clear()
-        self._hash.update(rest)
+        self._hash.update(data)
         with error_path(self._path):
-            while rest:
-                written = self._disk.write(self._file.fileno(), self._size, rest)  # type: ignore[arg-type]
-                rest, self._size = rest[written:], self._size + written
+            self._size = write_all(self._disk, self._file.fileno(), self._size, data)
 
 
 def file_sha256(path: Path) -> bytes:

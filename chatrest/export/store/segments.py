@@ -19,7 +19,7 @@ from ..._storage import check_in_place
 from ..plan.file_names import SPOOL
 from ..plan.id_set import IdSet
 from ..plan.message_ids import times
-from .disk import Disk, error_path, sync_folder
+from .disk import Disk, error_path, sync_folder, write_all
 from .formats import Format
 from .store_journal import StoreBlock, StoreFile, StoreJournal, joint_block
 
@@ -121,11 +121,8 @@ class Segments:
 
     def _write(self, segment: Segment, data: bytes | bytearray) -> None:
         """Append to a segment; `segment.file` has its new size."""
-        size, rest = segment.file.size, memoryview(data)
         with error_path(segment.path):
-            while rest:
-                written = self._disk.write(self._descriptor(segment), size, rest)  # type: ignore[arg-type]
-                rest, size = rest[written:], size + written
+            size = write_all(self._disk, self._descriptor(segment), segment.file.size, data)
         segment.hash.update(data)
         segment.file = segment.file._replace(size=size)
 

@@ -48,7 +48,8 @@ class Snapshots:
             with self._journal.transaction():
                 file = self._journal.file(name) or StoreFile(0, name, stem, "sealed", 0)
                 file = self._journal.note_file(file._replace(size=new.stat().st_size, sha256=digest))
-                self._journal.replace_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
+                self._journal.write("DELETE FROM blocks WHERE file = ?", file.number)
+                self._journal.add_blocks(file.number, [StoreBlock(0, rows, read_at, read_at, IdSet())])
                 self._journal.check_in_place()
         except Exception:
             with suppress(OSError):

@@ -9,16 +9,16 @@
 | names     | ids that are not numbers: each has the next number, which represents it in all sets      |
 
 What is `seen` and in no block is missing. All writes are made inside of a `transaction`. The meta is read
-once, and few files until a row is written.
+once.
 """
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -53,7 +53,6 @@ FileState: TypeAlias = Literal["open", "sealing", "sealed", "dropped"]
 """open: a segment; sealing: becomes a file, or is taken into one (`successor`); sealed: immutable;
 dropped: replaced, and to be unlinked."""
 PORTION: Final = 1000
-R = TypeVar("R")
 _FILES: Final = "SELECT number, name, stem, state, size, sha256, successor FROM files"
 
 
@@ -97,9 +96,6 @@ class StoreJournal(JournalFile):
         insert = "INSERT INTO meta VALUES(?, ?)"
         add = None if begin is None else lambda db: db.executemany(insert, begin.items())
         self._meta: dict[str, str] | None = None
-        self._cache: dict[str, tuple[int, list[Any]]] = {}
-        self._file_changes = 0
-        self._is_writer = begin is not None
         super().__init__(path, self.layout, add, is_shared=is_shared)
 
     def __getitem__(self, name: str) -> str | None:
@@ -116,17 +112,6 @@ class StoreJournal(JournalFile):
 
     def _forget(self) -> None:
         self._meta = None
-        self._cache.clear()
-
-    def _cached_rows(self, name: str, version: int, read: Callable[[], list[R]]) -> list[R]:
-        """Return the rows that `read` gives; a writer caches few of them until their `version` changes."""
-        with self.lock:  # rows of another thread's transaction may be rolled back
-            cached_version, rows = self._cache.get(name, (-1, []))
-            if cached_version != version:
-                rows = read()
-                if len(rows) <= PORTION and self._is_writer:
-                    self._cache[name] = (version, rows)
-            return rows
 
     # ── statements ──
 
@@ -177,8 +162,7 @@ class StoreJournal(JournalFile):
     def files(self, *states: FileState) -> list[StoreFile]:
         """Return the files in these states, in the order in which they were made; without any, all."""
         # A damaged state would be in no query.
-        sql = f"{_FILES} ORDER BY number"
-        files = self._cached_rows("files", self._file_changes, lambda: self.rows(sql, StoreFile))
+        files = self.rows(f"{_FILES} ORDER BY number", StoreFile)
         return [each for each in files if not states or each.state in states]
 
     def files_of(self, stem: str) -> list[StoreFile]:
@@ -192,7 +176,6 @@ class StoreJournal(JournalFile):
         """Note the state of a file; one with the number 0 is new, and gets a number."""
         sql = "UPDATE files SET state = ?, size = ?, sha256 = ?, successor = ? WHERE number = ?"
         values = (file.state, file.size, file.sha256, file.successor)
-        self._file_changes += 1
         if file.number:
             self.write(sql, *values, file.number)
         else:
@@ -204,13 +187,11 @@ class StoreJournal(JournalFile):
 
     def forget_file(self, number: int) -> None:
         """Remove a file with its blocks: its ids are not written any more."""
-        self._file_changes += 1
         self.write("DELETE FROM blocks WHERE file = ?", number)
         self.write("DELETE FROM files WHERE number = ?", number)
 
     def clear_successors(self, number: int | None = None) -> None:
         """Note that nothing is made of files, or not that one, any more."""
-        self._file_changes += 1
         self._db.execute(
             "UPDATE files SET successor = NULL WHERE successor = ifnull(?, successor)", (number,)
         )
@@ -245,10 +226,6 @@ class StoreJournal(JournalFile):
     def add_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
         sql = "INSERT INTO blocks(file, source, rows, since, until, ids) VALUES(?, ?, ?, ?, ?, ?)"
         self.write_many(sql, [(file, *block[:4], block.ids.to_bytes()) for block in blocks])
-
-    def replace_blocks(self, file: int, blocks: Iterable[StoreBlock]) -> None:
-        self.write("DELETE FROM blocks WHERE file = ?", file)
-        self.add_blocks(file, blocks)
 
     def merge_blocks(self, files: Iterable[StoreFile], target: int, times: tuple[int, int, bool]) -> None:
         """Move the blocks of files to another one, joined to one of each source.
