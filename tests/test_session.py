@@ -220,8 +220,10 @@ async def test_views_share_the_page_sizes_and_the_cursor_key() -> None:
 
 
 def test_an_option_that_is_not_known_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match=r"'concurency': expected .*concurrency"):
-        AsyncSession(APP, concurency=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"'retries' \(did you mean 'retry'\?\)$"):
+        AsyncSession(APP, retries=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"'x': expected .*'clock', 'concurrency'"):
+        AsyncSession(APP, x=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="dedline"):
         AsyncSession(APP).with_options(dedline=3)  # type: ignore[call-arg]
 

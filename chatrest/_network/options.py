@@ -13,11 +13,12 @@ from msgspec import Struct
 from .._core.pace.pacer import Pace
 from .._core.pace.retry import RetryPolicy
 from .._core.paging.cursor import CursorKey
-from .._core.requests.arguments import Timeouts, check_count, check_seconds, check_unquoted, instance
+from .._core.requests.arguments import Timeouts, check_count, check_optional_seconds, check_unquoted, instance
 from .._core.requests.endpoint import Interface
 from .._core.requests.wire import Headers, check_headers
 from .._parameters.fields import words_of
 from .._telemetry import Listener
+from .._texts import nearest
 from ..app import App, check_proxy
 from ..errors import request_id_of
 from .lanes import PRIORITIES, Priority
@@ -134,8 +135,10 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises `TypeError` for an option that does not exist, and `RequestInvalidError` for a wrong value.
     """
-    for name in options.keys() - _OPTIONS.keys():
-        raise TypeError(f"no option is called {name!r}: expected {words_of(sorted(_OPTIONS))}")
+    for name in options:
+        if name not in _OPTIONS:
+            hint = nearest(name, _OPTIONS) or f": expected {words_of(sorted(_OPTIONS))}"
+            raise TypeError(f"no option is called {name!r}{hint}")
     return {name: check(name, options.get(name, default)) for name, (default, check) in _OPTIONS.items()}
 
 
@@ -168,7 +171,7 @@ def _cursor_key(name: str, key: Any) -> CursorKey | None:
 
 
 _OPTIONS: Final[Mapping[str, tuple[Any, _Check]]] = {
-    "deadline": (None, check_seconds),
+    "deadline": (None, check_optional_seconds),
     "headers": (None, lambda _, headers: check_headers(headers)),
     "priority": ("interactive", _check_by(PRIORITIES.__contains__, words_of(PRIORITIES))),
     "retry": (None, partial(instance, kind=RetryPolicy)),

@@ -24,7 +24,7 @@ from .._core.requests.endpoint import (
 from .._core.requests.wire import Headers
 from .._parameters.fields import words_of
 from ..app import check_proxy_use
-from ..errors import ChatRestError, RequestInvalidError
+from ..errors import ChatRestError
 from .client import Client, Sender
 from .lanes import Priority
 from .options import (

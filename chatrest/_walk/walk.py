@@ -17,7 +17,7 @@ from msgspec import structs
 
 from .._core.paging.cursor import Cursor
 from .._core.paging.walk_state import WalkState
-from .._core.requests.arguments import check, check_count, check_seconds
+from .._core.requests.arguments import check_count, check_seconds
 from ..errors import RequestInvalidError
 from .source import (
     Fetch as Fetch,
@@ -216,9 +216,7 @@ class Walk(Generic[T]):
         """
         from .follow import follow_fault  # as above
 
-        check(every is not None, "every", every, "a number of seconds above 0")
         seconds = check_seconds("every", every)
-        assert seconds is not None
         if (fault := follow_fault(self._unsigned_cursor, self._source.facts.paging)) is not None:
             raise RequestInvalidError(f"{self._source.name}: the list cannot be followed: {fault}")
         return Follower(self, seconds)

@@ -90,7 +90,8 @@ class Parameters:
         if not faults and not lacks:
             return
         allowed = words_of([parameter.name for parameter in self.all])
-        rule = [f"expected {allowed}" if allowed else "it has no parameters"] if faults else []
+        has_hints = all("did you mean" in fault for fault in faults)
+        rule = [] if has_hints else [f"expected {allowed}" if allowed else "it has no parameters"]
         error = RequestInvalidError(f"{self._endpoint.name}: {'; '.join([*faults, *lacks, *rule])}")
         error.add_note(f"see 'chatrest call {self._endpoint.name} --help'")
         raise error

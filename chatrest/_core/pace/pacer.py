@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from ..._texts import NamedFields
 from ..replies.rate_signal import Signal
-from ..requests.arguments import check_seconds, check_unquoted, hides_arguments
+from ..requests.arguments import check_optional_seconds, check_seconds, hides_arguments
 from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike
 
 DOCUMENTED_RATES: Final[Mapping[str, float]] = MappingProxyType(
@@ -64,9 +64,8 @@ class Pace(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
 
     @hides_arguments
     def __post_init__(self) -> None:
-        check_seconds("pace.rate", self.rate)
-        fits = check_seconds("pace.window", self.window) is not None
-        check_unquoted(fits, "pace.window", self.window, "a number of seconds above 0")
+        check_optional_seconds("pace.rate", self.rate)
+        check_seconds("pace.window", self.window)
 
 
 class GatePacer(Protocol):

@@ -149,11 +149,12 @@ class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
     @hides_arguments
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
-            value, is_count = getattr(self, name), name in ("attempts", "limited")
-            fits = not is_count or (type(value) is int and 1 <= value <= 1000)
-            check_unquoted(fits, f"retry.{name}", value, "a whole number from 1 to 1000")
-            fits = is_count or check_seconds(f"retry.{name}", value) is not None
-            check_unquoted(fits, f"retry.{name}", value, "a number of seconds above 0")
+            value = getattr(self, name)
+            if name in ("attempts", "limited"):
+                fits = type(value) is int and 1 <= value <= 1000
+                check_unquoted(fits, f"retry.{name}", value, "a whole number from 1 to 1000")
+            else:
+                check_seconds(f"retry.{name}", value)
 
     def repeats(self, attempts: Attempts, replay: Replay) -> bool:
         """Return True if the call is sent again after its last error."""

@@ -83,13 +83,15 @@ class Timeouts(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
     @hides_arguments
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
-            check_seconds(f"timeouts.{name}", getattr(self, name))
+            check_optional_seconds(f"timeouts.{name}", getattr(self, name))
 
 
-def check_seconds(name: str, value: object) -> float | None:
-    if value is None:
-        return None
+def check_seconds(name: str, value: object, *, or_none: str = "") -> float:
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST
-    check_unquoted(fits, name, value, "a number up to a billion and above 0, or None")
+    check_unquoted(fits, name, value, f"a number above 0, up to a billion{or_none}")
     assert isinstance(value, int | float)
     return float(value)
+
+
+def check_optional_seconds(name: str, value: object) -> float | None:
+    return None if value is None else check_seconds(name, value, or_none=", or None")

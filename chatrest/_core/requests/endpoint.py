@@ -265,7 +265,8 @@ def any_path(path: object) -> str:
     )
     for is_wrong, expected in refused:
         if is_wrong:
-            raise RequestInvalidError(f"path = {HIDDEN}: expected {expected}", name="path")
+            fault = f"path: expected {expected} (its value is not shown: it may hold a key)"
+            raise RequestInvalidError(fault, name="path")
     return quote(path, safe="/%:@!$&'()*+,;=~")
 
 

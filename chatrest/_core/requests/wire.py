@@ -163,16 +163,20 @@ def check_headers(headers: Any) -> Headers:
     """Return the caller's headers; `RequestInvalidError` for a wrong one, which does not show its value."""
     if headers is None:
         return Headers()
-    fault = None
     if not isinstance(headers, Mapping):
-        fault = f"expected a mapping, not {type(headers).__name__}"
-    for name, value in headers.items() if isinstance(headers, Mapping) else ():
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            fault = "a header's name may hold letters, digits and - alone"
-        elif name.lower() in _OURS:
-            fault = f"chatrest writes the header {name!r} itself"
-        elif not isinstance(value, str) or not _VALUE.fullmatch(value):
-            fault = "a header's value is a text without control characters"
-    if fault is not None:
-        raise RequestInvalidError(f"headers: {fault}", name="headers")
+        kind = type(headers).__name__
+        raise RequestInvalidError(f"headers: expected a mapping, not {kind}", name="headers")
+    for name, value in headers.items():
+        if fault := _header_fault(name, value):
+            raise RequestInvalidError(f"headers: {fault}", name="headers")
     return Headers(headers)
+
+
+def _header_fault(name: object, value: object) -> str:
+    """Return what is wrong with a header, without its value; "" for nothing."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return f"the name {name!r}: expected letters, digits and any of !#$%&'*+-.^_`|~"
+    if name.lower() in _OURS:
+        return f"chatrest writes the header {name!r} itself"
+    is_sendable = isinstance(value, str) and _VALUE.fullmatch(value)
+    return "" if is_sendable else f"the value of {name!r}: expected a text without control characters"

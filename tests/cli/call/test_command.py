@@ -122,7 +122,7 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
         (["users.lst"], "No such operation 'users.lst' (did you mean 'users.list'?); 'chatrest call --list'"),
         (
             ["members.add", "gid=a"],
-            "no parameter 'gid' (did you mean 'guid'?); missing guid; expected 'guid', ",
+            "members.add: no parameter 'gid' (did you mean 'guid'?); missing guid; see ",
         ),
         (
             ["users.list", "on_behalf_of=a"],

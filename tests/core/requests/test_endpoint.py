@@ -167,7 +167,7 @@ def test_any_path_stays_below_its_base(path: str) -> None:
         ("k3y", "expected one '/'"), ("/k3y?x", "or backslash"), ("/k3y#x", "or backslash"),
         ("/k3y\\x", "or backslash"), ("/k3y\n", "control characters"), ("/k3y/\ud800", "lone surrogate"),
         ("/k3y\x00", "control characters"), (b"/k3y", r"path = \[bytes\]: expected a text"),
-        (5, "path = 5: expected a text"), ("users/k3y/a", r"path = \[hidden\]: "),
+        (5, "path = 5: expected a text"), ("users/k3y/a", "path: expected .*not shown: it may hold a key"),
     ],
 )  # fmt: skip
 def test_the_error_of_a_path_names_its_fault_and_never_shows_it(path: Any, words: str) -> None:

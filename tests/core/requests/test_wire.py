@@ -111,6 +111,13 @@ def test_headers_that_are_not_well_formed_are_refused(headers: Any) -> None:
         check_headers(headers)
 
 
+def test_the_first_wrong_header_is_named_and_its_value_is_not_shown() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^headers: the name 'a b': expected letters"):
+        check_headers({"a b": "s3cret", "apikey": "s3cret"})
+    with pytest.raises(RequestInvalidError, match=r"^headers: the value of 'X-A': expected a text without"):
+        check_headers({"X-A": "s3cret\n", "a b": "x"})
+
+
 @given(st.dictionaries(st.text(max_size=6), st.text(max_size=8), max_size=2))
 def test_headers_that_are_taken_cannot_break_out_of_their_line(headers: dict[str, str]) -> None:
     try:
