@@ -70,6 +70,17 @@ async def test_files_are_downloaded_where_their_bytes_are_needed(
         assert records() == expected
 
 
+async def test_a_copy_whose_journal_is_lost_is_fetched_again(
+    tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
+) -> None:
+    at(StoreDouble())
+    async with served(30) as service:
+        await export(service.session, ADDRESS, Plan(all_users=True), journal=tmp_path / "a")
+        (tmp_path / "a" / "export" / "journal.sqlite").unlink()
+        report = await export(service.session, ADDRESS, journal=tmp_path / "a")
+        assert (report.complete, report.written, report.messages) == (True, 0, 30)
+
+
 async def test_the_local_disk_holds_what_is_not_published_yet(
     tmp_path: Path,
     at: Callable[[StoreDouble], StoreDouble],
