@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from random import Random
-from typing import Annotated, ClassVar, Final, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias, get_args
 
 from msgspec import Meta
 
+from .._core.requests.endpoint import Method
 from .._resources import OPERATIONS
 from .._texts import nearest
 from ..errors import RequestInvalidError
@@ -70,6 +71,10 @@ class Fault(CheckedArguments, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.when, When | None):
+            raise RequestInvalidError(f"when = {self.when!r}: expected First, Chance, or None")
+        if self.method is not None and self.method.upper() not in get_args(Method):
+            raise RequestInvalidError(f"method = {self.method!r}: expected GET, POST and so on, or None")
         if self.route is not None and self.route not in OPERATIONS and not self.route.startswith("/"):
             raise RequestInvalidError(
                 f"route = {self.route!r}: expected an operation such as 'messages.list_user'"

@@ -21,8 +21,6 @@ from .service.context import ServiceRequest
 
 
 class FaultSet(NamedTuple):
-    """The faults that strike one request."""
-
     fault: Fault | None
     all: tuple[Fault, ...]
     number: int = 0
@@ -121,7 +119,8 @@ def storm(seed: int = 0, intensity: float = 0.2) -> list[Fault]:
 
     Raises `RequestInvalidError` for another intensity.
     """
-    Chance(intensity)  # raises for what is no share
+    if not 0 <= intensity <= 1:
+        raise RequestInvalidError(f"intensity = {intensity!r}: expected a number from 0 to 1")
     dice = Random(f"storm/{seed}")  # noqa: S311 - weather, and no keys
     spellings: tuple[Spelling, ...] = ("a", "b", "retry-after", "none")
     bodies = (None, b"<html><body><h1>Bad gateway</h1></body></html>", b"upstream failed", b"")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatrest.emulator.service.context import Context, ServiceRequest as Request
+from chatrest.emulator.service.context import Context, ServiceRequest
 from chatrest.emulator.service.dispatch import Keys, Service
 from chatrest.emulator.store import Store
 from chatrest.emulator.store.generated_data import fill
@@ -55,7 +55,7 @@ class ServiceClient:
         if acting_user is not None:
             sent["onbehalfof"] = acting_user
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        reply = self.service.answer(Request(method, path, query, sent, raw))
+        reply = self.service.answer(ServiceRequest(method, path, query, sent, raw))
         return Answer(reply.status, json.loads(reply.body), reply.body)
 
     def post(self, path: str, body: Any, *, acting_user: str | None = None) -> Answer:

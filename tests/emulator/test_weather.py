@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from chatrest.emulator import Chance, Fault, First, Latency, Reset, Status, TooManyRequests, Weather, storm
-from chatrest.emulator.service.context import ServiceRequest as Request
+from chatrest.emulator.service.context import ServiceRequest
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
 
-def get(path: str = "/v3/messages", query: str = "", method: str = "GET", **headers: str) -> Request:
-    return Request(method, path, query, headers)
+def get(path: str = "/v3/messages", query: str = "", method: str = "GET", **headers: str) -> ServiceRequest:
+    return ServiceRequest(method, path, query, headers)
 
 
-def struck(weather: Weather, count: int, request: Request | None = None) -> list[str]:
+def struck(weather: Weather, count: int, request: ServiceRequest | None = None) -> list[str]:
     strikes = [weather.strike(request or get()).all for _ in range(count)]
     return ["+".join(fault.name for fault in faults) for faults in strikes]
 
@@ -91,7 +91,7 @@ def test_a_streak_has_its_maximum() -> None:
         (Latency, {"seconds": -1}),
         (Latency, {"seconds": float("inf")}), (Reset, {"after": -1}),
         (First, {"count": 0}), (Chance, {"share": 1.1}), (storm, {"intensity": 2}),
-        (Weather, {"faults": [503]}),
+        (Weather, {"faults": [503]}), (Status, {"when": 3}), (Status, {"method": "GTE"}),
     ],
 )  # fmt: skip
 def test_a_wrong_argument_is_refused_with_what_is_expected(kind: Any, wrong: dict[str, Any]) -> None:

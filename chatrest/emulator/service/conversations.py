@@ -18,7 +18,7 @@ from msgspec import UNSET
 from ..store.directory import SYSTEM, untagged
 from ..store.documents import Document
 from ..store.message_index import conversation_list
-from ..store.views import ConversationView, Kind, Receipt
+from ..store.views import ConversationView, PartyKind, Receipt
 from .arguments import has_tag, has_text
 from .context import Context, Handler, ServiceCall
 from .groups import APP, party_record
@@ -70,7 +70,7 @@ _Test: TypeAlias = Callable[[Context, ConversationView, Any], bool]
 """Says if a view is in the list, by the value of a query parameter."""
 
 
-def _is_tagged(kind: Kind, context: Context, view: ConversationView, tags: tuple[str, ...]) -> bool:
+def _is_tagged(kind: PartyKind, context: Context, view: ConversationView, tags: tuple[str, ...]) -> bool:
     return view.kind == kind and has_tag(_party_record(context, view), tags)
 
 
@@ -118,7 +118,7 @@ def list_conversations(call: ServiceCall) -> LazyRecords:
 
 
 def own_view(call: ServiceCall) -> ConversationView:
-    kind: Kind = "group" if "guid" in call.path else "user"
+    kind: PartyKind = "group" if "guid" in call.path else "user"
     party = call.path["guid" if kind == "group" else "uid"]
     party_record(call, kind, party)
     return call.store.views.view(str(call.acting_user), kind, party)

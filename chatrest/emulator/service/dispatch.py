@@ -54,8 +54,6 @@ _BASES: Final = {"chat": "v3", "calls": "v3", "management": "management"}
 
 
 class Route(NamedTuple):
-    """The operation that a request asks for, and the values of its path's parameters."""
-
     endpoint: Endpoint[Any]
     parameters: Mapping[str, str]
 

@@ -103,7 +103,7 @@ def delete_user(call: ServiceCall) -> Document:
     uid, store = call.path["uid"], call.store
     if not call.body.get("permanent"):
         user_record(call, uid)
-        deactivate(call, uid)
+        store.people.users[uid]["deactivatedAt"] = call.now
         return ack(f"The user with UID {uid} has been deleted.")
     if uid not in store.people.users:
         raise no_such_user(uid, store.people)
@@ -115,15 +115,11 @@ def delete_user(call: ServiceCall) -> Document:
     return ack(f"The user with UID {uid} has been deleted permanently.")
 
 
-def deactivate(context: Context, uid: str) -> None:
-    context.store.people.users[uid]["deactivatedAt"] = context.now
-
-
 def deactivate_users(call: ServiceCall) -> Document:
     people = call.store.people
     uids = [uid for uid in dict.fromkeys(call.body["uidsToDeactivate"]) if people.user(uid) is not None]
     for uid in uids:
-        deactivate(call, uid)
+        people.users[uid]["deactivatedAt"] = call.now
     return {"deactivatedUids": uids}
 
 

@@ -47,7 +47,7 @@ class _Draft(NamedTuple):
     other: str
 
 
-class Writer:
+class MessageWriter:
     def __init__(
         self, dice: Random, users: dict[str, Document], groups: dict[str, Document], media_url: str
     ) -> None:
@@ -72,8 +72,8 @@ class Writer:
         # An action without a message to act upon becomes a text that the next action is about.
         return self._text(draft, changed=kind == "action" or self._dice.random() < 0.03)
 
-    def _record(self, draft: _Draft, category: str, type: str, data: Document, **more: Any) -> Document:
-        pick, conversation = self._dice.random(), draft.conversation
+    def _record(self, draft: _Draft, category: str, type: str, data: Document, **fields: Any) -> Document:
+        share, conversation = self._dice.random(), draft.conversation
         record = {
             "id": str(draft.number),
             "conversationId": conversation.id,
@@ -85,71 +85,71 @@ class Writer:
             "data": data,
             "sentAt": draft.at,
             "updatedAt": draft.at,
-            **more,
+            **fields,
         }
         if category not in ("action", "call"):
             record["muid"] = f"m-{draft.number}"
         if category != "action":
-            record |= {"deliveredAt": draft.at + 1} if pick < 0.9 else {}
-            record |= {"readAt": draft.at + 2} if pick < 0.75 else {}
-        if 0.3 < pick < 0.36:
-            record["tags"] = [TAGS[int(pick * 500) % len(TAGS)]]
+            record |= {"deliveredAt": draft.at + 1} if share < 0.9 else {}
+            record |= {"readAt": draft.at + 2} if share < 0.75 else {}
+        if 0.3 < share < 0.36:
+            record["tags"] = [TAGS[int(share * 500) % len(TAGS)]]
         return record
 
     def _text(self, draft: _Draft, *, changed: bool) -> Document:
-        pick, conversation, number = self._dice.random, draft.conversation, draft.number
-        data, more = Document(), Document()
-        text = " ".join(self._dice.choices(PHRASES, k=1 + int(pick() * 4)))
-        if pick() < 0.06:
+        roll, conversation, number = self._dice.random, draft.conversation, draft.number
+        data, fields = Document(), Document()
+        text = " ".join(self._dice.choices(PHRASES, k=1 + int(roll() * 4)))
+        if roll() < 0.06:
             text += f" https://news.example.com/a/{number}?ref=chat"
-        if pick() < 0.06:
+        if roll() < 0.06:
             text += f" <@uid:{draft.other}>"
             data["mentions"] = {draft.other: self._users[draft.other]}
-        if pick() < 0.06:
-            reaction, wanted = REACTIONS[int(pick() * len(REACTIONS))], 1 + int(pick() * 3)
-            data["reactions"] = [{"reaction": reaction, "count": self._react(draft, reaction, wanted)}]
-        if pick() < 0.1:
-            data["metadata"] = {"client": {"language": LANGUAGES[int(pick() * len(LANGUAGES))]}}
+        if roll() < 0.06:
+            reaction, most = REACTIONS[int(roll() * len(REACTIONS))], 1 + int(roll() * 3)
+            data["reactions"] = [{"reaction": reaction, "count": self._react(draft, reaction, most)}]
+        if roll() < 0.1:
+            data["metadata"] = {"client": {"language": LANGUAGES[int(roll() * len(LANGUAGES))]}}
         resource = f"WEB-4_0_0-{number % 97}"
         data = {"text": text, "resource": resource, "entities": self._entities(draft), **data}
-        if conversation.root and pick() < 0.06:
-            more["parentId"] = conversation.root
-        elif pick() < 0.3:
+        if conversation.root and roll() < 0.06:
+            fields["parentId"] = conversation.root
+        elif roll() < 0.3:
             conversation.root = str(number)
-        action = "deleted" if pick() < 0.4 else "edited"
+        action = "deleted" if roll() < 0.4 else "edited"
         if changed:
-            at = draft.at + 1 + int(pick() * 20)
-            more |= {"updatedAt": at, f"{action}At": at, f"{action}By": draft.sender}
-        record = self._record(draft, "message", "text", data, **more)
+            at = draft.at + 1 + int(roll() * 20)
+            fields |= {"updatedAt": at, f"{action}At": at, f"{action}By": draft.sender}
+        record = self._record(draft, "message", "text", data, **fields)
         if changed:
             conversation.changed = action, record
         return record
 
-    def _react(self, draft: _Draft, reaction: str, wanted: int) -> int:
-        """Let members of the conversation react; return how many did, as there may be fewer than `wanted`."""
+    def _react(self, draft: _Draft, reaction: str, most: int) -> int:
+        """Let members of the conversation react; return how many did, as there may be fewer than `most`."""
         members, number = draft.conversation.members, draft.number
-        count = min(wanted, len(members))
+        count = min(most, len(members))
         for index in range(count):
             uid, at = members[(number + index) % len(members)], draft.at + 3 + index
             self.reactions.append(Mark(0, "reaction", number, uid, reaction, at))
         return count
 
     def _media(self, draft: _Draft) -> tuple[str, Document]:
-        pick = self._dice.random
-        kind, mime, extension = MEDIA[int(pick() * len(MEDIA))]
-        name = f"{FILES[int(pick() * len(FILES))]}.{extension}"
-        url = f"{self._media_url}{int(pick() * 10**12):012}.{extension}"
-        about = {"mimeType": mime, "extension": extension, "size": MEDIA_SIZES[extension]}
-        caption = {"text": PHRASES[int(pick() * len(PHRASES))]} if pick() < 0.3 else {}
-        attachments = {"attachments": [{"url": url, "name": name, **about}], "url": url}
+        roll = self._dice.random
+        kind, mime, extension = MEDIA[int(roll() * len(MEDIA))]
+        name = f"{FILES[int(roll() * len(FILES))]}.{extension}"
+        url = f"{self._media_url}{int(roll() * 10**12):012}.{extension}"
+        file = {"mimeType": mime, "extension": extension, "size": MEDIA_SIZES[extension]}
+        caption = {"text": PHRASES[int(roll() * len(PHRASES))]} if roll() < 0.3 else {}
+        attachments = {"attachments": [{"url": url, "name": name, **file}], "url": url}
         return kind, {**caption, **attachments, "resource": "WEB-4_0_0", "entities": self._entities(draft)}
 
     def _custom(self, draft: _Draft) -> tuple[str, Document]:
-        pick, kind = self._dice.random, "location"
-        if pick() < 0.5:
-            custom: Document = {"latitude": round(pick() * 90, 6), "longitude": round(pick() * 180, 6)}
+        roll, kind = self._dice.random, "location"
+        if roll() < 0.5:
+            custom: Document = {"latitude": round(roll() * 90, 6), "longitude": round(roll() * 180, 6)}
         else:
-            kind, question = "poll", PHRASES[int(pick() * len(PHRASES))]
+            kind, question = "poll", PHRASES[int(roll() * len(PHRASES))]
             custom = {"question": question, "options": ["1", "2"], "votes": {}}
         return kind, {"customData": custom, "entities": self._entities(draft)}
 
@@ -199,8 +199,8 @@ class Writer:
         if conversation.guid:
             receiver = _entity("group", self._groups[conversation.guid])
         else:
-            about = {"conversationId": conversation.id}
-            receiver = _entity("user", self._users[draft.other] | about)
+            user = self._users[draft.other] | {"conversationId": conversation.id}
+            receiver = _entity("user", user)
         return {"sender": _entity("user", self._users[draft.sender]), "receiver": receiver}
 
 
@@ -216,7 +216,7 @@ MEDIA_URL: Final = "https://media.example.com/files/"
 """The beginning of the addresses of files where no emulator serves them."""
 _GROUP_SHARE = 0.1
 _PAIRS_PER_USER = 3
-_Room: TypeAlias = tuple[Document, list[str]]
+_GroupRow: TypeAlias = tuple[Document, list[str]]
 
 
 def fill(
@@ -229,13 +229,13 @@ def fill(
     dice = Random(seed)  # noqa: S311 - generated data, and no keys
     user_records = [_user(dice, index, media_url) for index in range(users)]
     group_count = groups if users > 1 else 0
-    rooms = [_group(dice, index, groups, user_records, media_url) for index in range(group_count)]
-    groups_by_guid = {group["guid"]: group for group, _ in rooms}
-    writer = Writer(dice, {user["uid"]: user for user in user_records}, groups_by_guid, media_url)
-    store.add_records(_records(dice, writer, user_records, rooms, messages))
+    group_rows = [_group(dice, index, groups, user_records, media_url) for index in range(group_count)]
+    groups_by_guid = {group["guid"]: group for group, _ in group_rows}
+    writer = MessageWriter(dice, {user["uid"]: user for user in user_records}, groups_by_guid, media_url)
+    store.add_records(_records(dice, writer, user_records, group_rows, messages))
     store.marks.insert(writer.reactions)
     store.people.add_users(user_records)
-    for group, uids in rooms:
+    for group, uids in group_rows:
         store.people.add_group(group)
         # They join one second after the other, the owner first.
         for index, uid in enumerate(uids):
@@ -263,7 +263,7 @@ def _user(dice: Random, index: int, media_url: str) -> Document:
     return user
 
 
-def _group(dice: Random, index: int, groups: int, users: list[Document], media_url: str) -> _Room:
+def _group(dice: Random, index: int, groups: int, users: list[Document], media_url: str) -> _GroupRow:
     guid = f"group-{index + 1:0{max(2, len(str(groups)))}}"
     members = dice.sample([user["uid"] for user in users], min(len(users), dice.randrange(3, 30)))
     group = {
@@ -281,16 +281,16 @@ def _group(dice: Random, index: int, groups: int, users: list[Document], media_u
 
 
 def _records(
-    dice: Random, writer: Writer, users: list[Document], rooms: list[_Room], messages: int
+    dice: Random, writer: MessageWriter, users: list[Document], group_rows: list[_GroupRow], messages: int
 ) -> Iterator[bytes]:
     if not messages:
         return
     conversations = _pairs(dice, users)
-    weights = _zipf(len(conversations), 1 - _GROUP_SHARE if rooms else 1)
+    weights = _zipf(len(conversations), 1 - _GROUP_SHARE if group_rows else 1)
     conversations += [
-        GeneratedConversation(group["conversationId"], uids, group["guid"]) for group, uids in rooms
+        GeneratedConversation(group["conversationId"], uids, group["guid"]) for group, uids in group_rows
     ]
-    weights += _zipf(len(rooms), _GROUP_SHARE)
+    weights += _zipf(len(group_rows), _GROUP_SHARE)
     at, shares, kinds = EPOCH, list(accumulate(weights)), list(accumulate(KINDS.values()))
     for number in range(1, messages + 1):
         at += int(dice.random() * 120)

@@ -60,14 +60,14 @@ class MessageMarks:
             self._marks.pop(message, None)
 
 
-Kind: TypeAlias = Literal["user", "group"]
+PartyKind: TypeAlias = Literal["user", "group"]
 Receipt: TypeAlias = Literal["read", "delivered"]
 
 
 class ConversationView(Struct):
     uid: str
     conversation: str
-    kind: Kind
+    kind: PartyKind
     party: str
     created_at: int = 0
     read_id: int = 0
@@ -106,7 +106,7 @@ class ConversationViews:
             view.created_at = first.sent_at if isinstance(first.sent_at, int) else 0
             yield view
 
-    def view(self, uid: str, kind: Kind, party: str, name: str = "") -> ConversationView:
+    def view(self, uid: str, kind: PartyKind, party: str, name: str = "") -> ConversationView:
         name = name or conversation_id(uid, party, kind)
         return self._views.setdefault((uid, name), ConversationView(uid, name, kind, party))
 
