@@ -64,6 +64,7 @@ async def test_it_has_the_views_and_the_requests_of_a_session() -> None:
             with pytest.raises(ServerError) as caught:
                 await view.apps.list().collect()
             assert list(view.pools) == list(account.pools) == ["management"]
+            assert account.pools["management"].concurrency == 10
     first, second = server.requests
     assert (first.target, first.header("key"), first.header("onBehalfOf")) == ("/apps/x?a=1", NAME, None)
     assert (second.header("X-A"), second.header("X-B")) == ("1", "2")

@@ -65,7 +65,7 @@ async def connect(address: str, app: App | None = None) -> AsyncIterator[Client]
 
 @asynccontextmanager
 async def _client(cluster: Any) -> AsyncIterator[Client]:
-    _silence(asyncio.get_running_loop())
+    silence(asyncio.get_running_loop())
     client = None
     try:
         client = Client(cluster, asynchronous=True, timeout=_CONNECT_SECONDS, set_as_default=False)
@@ -84,7 +84,7 @@ async def _client(cluster: Any) -> AsyncIterator[Client]:
         await client.close(_CLOSE_SECONDS)
 
 
-def _silence(loop: asyncio.AbstractEventLoop) -> None:
+def silence(loop: asyncio.AbstractEventLoop) -> None:
     """Keep a loop from printing an exception by which Dask leaves one of its waits."""
     default = loop.get_exception_handler() or asyncio.AbstractEventLoop.default_exception_handler
 

@@ -110,7 +110,7 @@ class RateCoordinator:
         """Take a report; return True if there may be a grant to send at once."""
         task = self._tasks.setdefault(report.task, _Task(report.confirmed))
         task.apply_report(report, now)
-        if report.epoch == self._epoch and self._probe_task and report.unanswered:
+        if report.epoch == self._epoch and report.unanswered:
             self.pacer.forget()
         for reply in report.replies:
             self._observe(now, reply)

@@ -20,6 +20,7 @@ from msgspec import Struct, structs
 from .._cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
 from .._core.requests.endpoint import RateClass
 from .._storage import InUseError
+from .._texts import plural
 from ..app import App, headers_from_env
 from ..errors import AuthenticationError, ChatRestError, RequestInvalidError
 from ..export.fetch.worker_pool import first_error
@@ -156,7 +157,7 @@ def run_part_task(
     _stop_profiler(worker)
     try:
         report = asyncio.run(_run(worker, job, _decoded(work), number, rates, is_wanted))
-        return TaskEnd(worker=worker.address, content=_encode(_brief_report(report, number)))
+        return TaskEnd(worker=worker.address, content=_encode(brief_report(report, number)))
     except (Exception, asyncio.CancelledError) as error:
         return _failed_end(error, worker.address)
 
@@ -202,13 +203,14 @@ def counts_of(progress: Progress) -> dict[str, int]:
     return {name: getattr(progress, name) for name in (*SUMMED_COUNTS, *LARGEST_COUNTS)}
 
 
-def _brief_report(report: Report, part: int) -> Report:
+def brief_report(report: Report, part: int) -> Report:
     """Return a report to send: with the names of some sources and users, and the number of the others."""
-    more = len(report.failed) - _SENT_NAMES
-    reasons = [f"{more:,} more sources of part {part} failed: see its manifest.json"] if more > 0 else []
+    reasons = report.reasons[:_SENT_NAMES]
+    if (more := len(report.failed) - _SENT_NAMES) > 0:
+        reasons.append(f"{plural(more, 'more source')} of part {part} failed: see its manifest.json")
     return structs.replace(
         report, failed=report.failed[:_SENT_NAMES], deleted_users=report.deleted_users[:_SENT_NAMES],
-        reasons=[*report.reasons[:_SENT_NAMES], *reasons],
+        reasons=reasons,
     )  # fmt: skip
 
 

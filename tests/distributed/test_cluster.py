@@ -6,8 +6,9 @@ import signal
 from typing import Any
 
 import pytest
+from distributed.client import AllExit
 
-from chatrest.distributed.cluster import ClusterError, connect, workers_of
+from chatrest.distributed.cluster import ClusterError, connect, silence, workers_of
 from chatrest.export import Phase, Progress
 from tests.distributed.clusters import WAIT_SECONDS
 
@@ -37,6 +38,17 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute() -> None:
     ):
         await workers_of(client, Noted(), lambda: next(ticks))
     assert (Phase.WAITING_FOR_WORKER, "tcp://10.0.0.1:8786") in phases
+
+
+def test_only_the_exception_by_which_dask_leaves_a_wait_is_not_printed() -> None:
+    loop, printed = asyncio.new_event_loop(), list[Any]()
+    loop.set_exception_handler(lambda _, context: printed.append(context["exception"]))
+    silence(loop)
+    error = ValueError("a fault of the program")
+    for exception in (AllExit(), error):
+        loop.call_exception_handler({"message": "", "exception": exception})
+    loop.close()
+    assert printed == [error]
 
 
 async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:

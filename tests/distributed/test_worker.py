@@ -8,7 +8,8 @@ import pytest
 
 from chatrest.distributed.cluster import ClusterError, NoResultError
 from chatrest.distributed.job import ClusterJob, PartHeldError
-from chatrest.distributed.worker import PartWork, run_part_task
+from chatrest.distributed.worker import PartWork, brief_report, run_part_task
+from chatrest.export import ExportFailure, Report
 from tests.distributed import clusters
 from tests.distributed.clusters import job_of, leave_parts, near_cluster
 
@@ -64,6 +65,16 @@ async def test_a_part_that_another_process_runs_or_that_fails_is_no_fault_of_the
             with pytest.raises(NoResultError, match=r"^the worker tcp://\S+: ZeroDivisionError: a fault of"):
                 await job.run(1)
         assert not job.unfit_workers
+
+
+@pytest.mark.parametrize(
+    ("failed", "reasons"), [(20, []), (21, ["1 more source of part 3 failed: see its manifest.json"])]
+)
+def test_a_report_that_is_sent_names_twenty_sources(failed: int, reasons: list[str]) -> None:
+    report = brief_report(
+        Report(failed=[ExportFailure(f"user user-{number}", "gone") for number in range(failed)]), 3
+    )
+    assert (len(report.failed), report.reasons) == (20, reasons)
 
 
 def test_a_task_stops_the_profiler_of_its_worker() -> None:

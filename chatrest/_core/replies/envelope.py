@@ -151,8 +151,7 @@ def _position(served: Any, notes: list[str]) -> Position | None:
         return None
     try:
         position: Position = coerced(served, shape(Position), "cursor", notes)
-    except CoercionError as error:
-        notes.append(str(error))
+    except CoercionError:  # the position's fault says it
         return None
     return position
 
