@@ -81,8 +81,7 @@ class ListEnds:
             return Newest(may_be_unseen=False)
         # One that has the app's newest message is not empty; and a window with an end is asked for in the
         # list's own direction alone, as services take it in other ways.
-        is_new = not (piece.after or is_continued)
-        may_be_empty = is_new and not job.has_newest and self.window.until is None
+        may_be_empty = not (piece.after or job.has_newest) and self.window.until is None
         if not (job.until == LAST or may_be_empty or (is_continued and not reading.is_by_time)):
             return Newest()
         try:

@@ -15,7 +15,6 @@ from ..._core.paging.order import Affix
 from ..._core.replies.rows import UNKNOWN, Row
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
-from ..._walk.source import Page
 from ...errors import BadRequestError, CursorError
 from ..folder.fetched_page import Coverage
 from ..plan.id_set import IdSet
@@ -110,9 +109,9 @@ class UnorderedListReader:
                 ids = reading.add_rows(page.items)
                 rows = sorted(page.items, key=lambda row: number(row.id) or 0)
                 await self._pages.add_reply(job, page, rows, ids, asked, Coverage())
-                # A first page that leads to its beginning is the newest one, whatever was asked for; and a
-                # list that begins with the newest ends by itself.
-                may_end = affix is not None and (not is_first or _continues_after_last(page))
+                # A first page may be the newest one, whatever was asked for; and a list that begins with the
+                # newest ends by itself.
+                may_end = affix is not None and not is_first
                 if may_end and (window.is_past(page.items) or reading.has_shown_newest()):
                     return True
                 is_first = False
@@ -157,8 +156,3 @@ class _UnorderedReading(Struct, eq=False):
             return False
         has_older = self.order.times[0] < min(row.sent_at for row in self.newest)
         return has_older and not self.unseen(ids_of(self.newest))
-
-
-def _continues_after_last(page: Page[Row]) -> bool:
-    named = page.meta.cursor or page.meta.next
-    return named is not None and named.affix != "prepend" and str(named.id) == page.items[-1].id

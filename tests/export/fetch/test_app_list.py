@@ -137,7 +137,7 @@ async def test_a_list_that_lacks_messages_of_the_sources_asked_is_not_believed(
         assert_whole(tmp_path / "out", service.expected())
 
 
-async def test_what_the_list_hides_below_newer_messages_is_read_when_each_source_is_asked(
+async def test_messages_that_the_app_list_hides_are_read_when_each_source_is_asked(
     first: Path, tmp_path: Path
 ) -> None:
     async with begun(first, tmp_path) as service:
@@ -187,7 +187,7 @@ async def test_the_list_of_a_source_that_may_have_more_proves_nothing(
 
 
 @pytest.mark.usefixtures("small_pages")
-async def test_what_is_older_than_the_window_is_not_read_of_a_list(tmp_path: Path) -> None:
+async def test_messages_older_than_the_window_are_not_read(tmp_path: Path) -> None:
     async with served(fill_in=fill_history, session={"dice": lambda: 0.0}) as service:
         plan = Plan(all_users=True, since=START + 900)
         await export(service.session, tmp_path / "out", plan)
@@ -224,7 +224,9 @@ def lose(out: Path, name: str) -> None:
         path.unlink()
 
 
-async def test_what_only_the_apps_list_shows_is_neither_lost_nor_deleted(first: Path, tmp_path: Path) -> None:
+async def test_messages_that_only_the_app_list_shows_are_neither_lost_nor_deleted(
+    first: Path, tmp_path: Path
+) -> None:
     """It is read again from that list where its file is lost, and deleted once that list lacks it, too."""
     async with begun(first, tmp_path) as service:
         service.store.add_records(NEW)
@@ -241,7 +243,7 @@ async def test_what_only_the_apps_list_shows_is_neither_lost_nor_deleted(first: 
         assert (report.complete, report.deleted, report.messages) == (True, 2, USERS + 3)
 
 
-async def test_a_recheck_finds_edits_of_what_came_from_the_apps_list(first: Path, tmp_path: Path) -> None:
+async def test_a_recheck_finds_edits_of_messages_from_the_app_list(first: Path, tmp_path: Path) -> None:
     async with begun(first, tmp_path) as service:
         service.store.add_records(NEW)
         await export(service.session, tmp_path / "out")

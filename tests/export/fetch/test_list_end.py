@@ -78,7 +78,7 @@ PLACES = ((USER, "1"), (EVERYTHING, "76"), (USER, "176"))
 @pytest.mark.parametrize(
     ("lie", "plan", "first"), [(lie, *PLACES[number % 3]) for number, lie in enumerate(SPOILT)]
 )
-async def test_a_lie_that_is_repeated_is_found_and_the_next_run_comes_back(
+async def test_a_repeated_false_reply_is_noticed_and_the_next_run_reads_everything(
     lie: str, plan: Plan, first: str, tmp_path: Path
 ) -> None:
     service = SmallService(talk(COUNT))
@@ -98,7 +98,7 @@ async def test_a_lie_that_is_repeated_is_found_and_the_next_run_comes_back(
     assert ids_of(tmp_path / "out") == ALL
 
 
-async def test_a_list_whose_positions_go_back_is_read_whole_as_one_in_no_order(tmp_path: Path) -> None:
+async def test_a_list_whose_positions_go_back_is_read_completely_as_an_unordered_list(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
     service.spoil = spoil(with_cursor({"affix": "append", "id": 3}), "76", 1000)
     async with service.session() as session:
@@ -151,7 +151,7 @@ async def test_a_long_list_is_divided_however_far_above_zero_its_ids_begin(
 
 
 @plans
-async def test_nothing_new_costs_a_request_and_one_a_source_where_the_app_has_more(
+async def test_a_run_without_news_costs_one_request_and_one_per_source_if_the_app_has_news(
     plan: Plan, tmp_path: Path
 ) -> None:
     service = SmallService(talk(COUNT))
@@ -190,7 +190,7 @@ async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(plan: Plan,
 
 
 @plans
-async def test_a_message_that_comes_late_with_a_lower_id_is_read_where_the_probe_shows_it(
+async def test_a_late_message_with_a_lower_id_is_read_if_the_probe_shows_it(
     plan: Plan, tmp_path: Path
 ) -> None:
     service = SmallService(talk(COUNT))

@@ -101,7 +101,7 @@ def shuffled(count: int, near: int) -> list[Record]:
 
 
 @pytest.mark.parametrize("sources", SOURCES[:3:2], ids=str)
-async def test_a_recheck_names_what_was_deleted_alone(sources: dict[str, Any], tmp_path: Path) -> None:
+async def test_a_recheck_names_only_the_deleted_message(sources: dict[str, Any], tmp_path: Path) -> None:
     service = SmallService(shuffled(200, 60))
     service.by_time = True
     async with service.session() as session:
@@ -114,7 +114,7 @@ async def test_a_recheck_names_what_was_deleted_alone(sources: dict[str, Any], t
     assert manifest_of(tmp_path / "out").deleted == ["140"]
 
 
-async def test_ids_that_begin_anew_are_found(tmp_path: Path) -> None:
+async def test_ids_that_begin_again_are_an_error_in_every_run(tmp_path: Path) -> None:
     service = SmallService(shuffled(120, 60))
     service.by_time = True
     service.spoil = lambda request, reply: reply if "uid" in request.match_info else {"data": []}

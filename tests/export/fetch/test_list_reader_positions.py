@@ -95,7 +95,7 @@ every_way = pytest.mark.parametrize("strange", [Refuses, Ignores, IsEmpty])
 
 
 @every_way
-async def test_a_message_that_its_own_list_lacks_comes_from_the_middle_of_another(
+async def test_a_message_missing_from_its_own_list_is_read_from_the_middle_of_another(
     strange: Any, tmp_path: Path
 ) -> None:
     messages = [(number, "bob", "ann" if number == 105 else "cat") for number in range(5, 405, 10)]
@@ -195,7 +195,7 @@ async def test_news_behind_a_message_that_is_deleted_meanwhile(strange: Any, tmp
         assert sorted(ids(raws_of(tmp_path / "out")))[:100] == list(range(1, 101))
 
 
-async def test_a_list_that_was_empty_is_continued_where_only_its_own_ids_are_positions(
+async def test_a_list_that_was_empty_is_continued_if_only_its_own_ids_are_positions(
     tmp_path: Path,
 ) -> None:
     """A list rejects the newest id of the app as a position if it never held it."""

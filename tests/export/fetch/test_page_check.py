@@ -51,7 +51,7 @@ def is_of(source: Source, row: Row) -> bool:
 
 
 @given(pages(), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9))
-def test_a_window_holds_both_its_ends_and_what_tells_no_time(
+def test_a_window_holds_both_its_ends_and_messages_without_a_time(
     rows: list[Row], since: int | None, until: int | None
 ) -> None:
     def is_within(row: Row) -> bool:
@@ -83,7 +83,7 @@ def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule
 
 
 @given(pages(), st.integers(1, 9))
-def test_a_recheck_counts_as_shown_what_it_does_not_compare(rows: list[Row], since: int) -> None:
+def test_a_recheck_counts_messages_as_shown_that_it_does_not_compare(rows: list[Row], since: int) -> None:
     """A message with a changed time counts as shown; so does one of another list."""
     job = ListJob(SourceState(1, ALICE), purpose="recheck", since=since)
     page = PageCheck(Window(), RULES).page(job, rows)

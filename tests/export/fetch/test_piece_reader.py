@@ -83,7 +83,9 @@ def test_the_pieces_of_a_list_are_the_list(service: Service, size: int, cuts: li
 
 @few
 @given(by_id(), sizes, st.data())
-def test_a_piece_goes_on_from_what_any_page_covers(service: Service, size: int, data: st.DataObject) -> None:
+def test_a_piece_continues_after_the_ids_that_any_page_covers(
+    service: Service, size: int, data: st.DataObject
+) -> None:
     expected = service.expected("append")
     assume(len(expected) > 1)
     end = int(data.draw(st.sampled_from(expected)))
@@ -97,7 +99,7 @@ def test_a_piece_goes_on_from_what_any_page_covers(service: Service, size: int, 
 
 
 @loop_over("odd", ["m-7", "", "9" * 25, "9" * 5000])
-def test_items_whose_id_is_no_number_stay_and_cover_nothing(odd: str) -> None:
+def test_items_whose_id_is_not_a_number_are_kept_and_cover_nothing(odd: str) -> None:
     async def fetch(position: Pairs) -> Listing[Item]:
         if dict(position).get("id") == "1000":
             return Listing([], Meta(), b"{}")
@@ -113,7 +115,7 @@ EVEN = tuple(range(2, 100, 2))
 
 
 @loop_over("kind", ["refuses", "ignores", "is empty"])
-def test_a_guess_that_the_service_does_not_take_is_told_from_a_piece_without_items(kind: str) -> None:
+def test_a_refused_guess_is_distinguished_from_a_piece_without_items(kind: str) -> None:
     with pytest.raises(PositionRefusedError) as caught:
         read(Strange(EVEN, kind=kind), 4, piece(50, 60, is_guess=True))
     assert caught.value.is_guess

@@ -51,7 +51,7 @@ class Night:
 
 # The last five lost messages in silence, or left a list unread, before this test was written.
 @pytest.mark.parametrize("seed", [*range(12), 37, 217, 674, 692, 783])
-async def test_what_is_complete_has_every_message_once(seed: int, tmp_path: Path) -> None:
+async def test_a_complete_export_has_every_message_once(seed: int, tmp_path: Path) -> None:
     dice = Random(seed)
     records = shuffled(300, dice.choice([0, 3, 60, 1000])) if dice.random() < 0.5 else talk(300)
     count = dice.choice([5, 60, 150])

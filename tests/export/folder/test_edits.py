@@ -100,7 +100,7 @@ LIES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-async def test_what_is_no_newer_record_of_the_message_changes_nothing(
+async def test_a_record_that_is_not_a_newer_version_of_the_message_changes_nothing(
     service: Served, tmp_path: Path
 ) -> None:
     await export(service.session, tmp_path, PLAN)
@@ -173,7 +173,7 @@ async def test_an_answer_that_fails_is_asked_for_by_the_next_run(service: Served
     assert sorted(asked_for(service)) == ["2", "2", "3", "3"], "one is gone then"
 
 
-async def test_the_first_run_asks_for_nothing_and_what_is_on_disk_already_is_not_changed(
+async def test_edits_cost_no_request_in_the_first_run_and_known_versions_change_nothing(
     service: Served, tmp_path: Path
 ) -> None:
     await service.session.messages.update("2", MessageChanges(data={"text": "edited"}))

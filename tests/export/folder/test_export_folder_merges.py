@@ -79,7 +79,7 @@ def test_messages_of_two_sources_that_are_back_are_missing_again(tmp_path: Path)
         assert (stored.export.missing(), stored.export.changes.deleted_missing) == (IdSet([1, 2]), IdSet())
 
 
-def test_a_scan_of_some_ids_has_each_message_whose_id_is_no_number(tmp_path: Path) -> None:
+def test_a_scan_of_some_ids_has_every_message_with_a_text_id(tmp_path: Path) -> None:
     with StoredExport(tmp_path, Plan(users=["ann", "bob"])) as stored:
         stored.commit({"user ann": [record(5)]})
         stored.export.finish()

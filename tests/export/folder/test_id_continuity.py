@@ -60,7 +60,7 @@ def check_anew(report: Report, known: int) -> None:
 
 @pytest.mark.parametrize(("plan", "later"), list(zip(PLANS, (1, 15, 50, 83), strict=True)))
 @pytest.mark.usefixtures("small_pages")
-async def test_what_came_after_a_loss_is_an_error_in_every_run(
+async def test_messages_from_after_a_loss_of_data_are_an_error_in_every_run(
     emulator: Emulator, session: AsyncSession, plan: Plan, later: int, tmp_path: Path
 ) -> None:
     """With fewer messages than were known, as many, and more; a page has 25."""
@@ -122,7 +122,7 @@ async def test_a_quiet_service_costs_no_more_requests(
         assert report.requests <= most, (count, report.requests)
 
 
-async def test_what_a_killed_run_has_written_is_a_witness(tmp_path: Path) -> None:
+async def test_messages_of_a_killed_run_show_that_ids_begin_again(tmp_path: Path) -> None:
     service = SmallService(talk_of(400))
     running: asyncio.Task[Report]
 
@@ -147,7 +147,7 @@ async def test_what_a_killed_run_has_written_is_a_witness(tmp_path: Path) -> Non
     assert ids_of(tmp_path / "out") == held
 
 
-async def test_clocks_that_differ_are_no_loss_where_the_newest_message_was_deleted(tmp_path: Path) -> None:
+async def test_differing_clocks_are_not_a_loss_if_the_newest_message_was_deleted(tmp_path: Path) -> None:
     """The time comes from all lists, and not only from the newest message."""
     service = CompatibleService(("ann", "bob", "cat", "dan"), clocks=(0, -5))
     service.talk(20)

@@ -103,7 +103,7 @@ pages = st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 6)), max_size=12)
 @given(pages)
 @example([(0, 6), (0, 3)])
 @example([(0, 2), (2, 2), (2, 1)])
-def test_what_was_covered_stays_covered_in_whatever_order_it_came(pages: list[tuple[int, int]]) -> None:
+def test_covered_ids_stay_covered_in_any_order_of_pages(pages: list[tuple[int, int]]) -> None:
     journal, model, places = Journal(MEMORY, {}), set[int](), dict[int, set[Any]]()
     for count, (after, more) in enumerate(pages):
         last, at = after + more, (("id", str(after + more)), ("n", str(count)))
@@ -132,7 +132,7 @@ def test_a_place_that_a_hand_has_broken_is_none(path: Path, at: str) -> None:
     journal.close()
 
 
-def test_a_recheck_goes_on_where_it_was_until_it_is_done(journal: Journal) -> None:
+def test_a_recheck_continues_until_it_is_done(journal: Journal) -> None:
     journal.rechecks.begin(1, 100, 50)
     journal.rechecks.begin(2, 100, 50)
     journal.rechecks.note(1, 30, (("id", "30"),))
@@ -163,7 +163,7 @@ def test_changed_messages_wait_with_their_newest_bytes_until_they_are_applied(jo
     assert [bytes(each.raw) for each in journal.pending_changes.rows()] == [bytes(row("9", "y").raw)]
 
 
-def test_deleted_ids_are_told_once_and_in_order(journal: Journal) -> None:
+def test_deleted_ids_are_listed_once_and_in_order(journal: Journal) -> None:
     journal.news.mark_deleted(1, [9, 2**63 - 2, 7], 1000, missing=False, news=IdSet())
     journal.news.mark_deleted(2, [7, 8], 2000, missing=False, news=IdSet())
     journal.news.mark_deleted(2, [], 3000, missing=False, news=IdSet())

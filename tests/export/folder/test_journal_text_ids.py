@@ -97,7 +97,7 @@ async def test_a_recheck_finds_edits_and_deletions_whatever_the_ids(
     assert verify(tmp_path / "out").ok
 
 
-async def test_a_text_is_not_missing_for_good_where_the_list_that_is_read_for_it_ends_too_early(
+async def test_a_text_id_is_not_noted_as_missing_if_the_list_read_for_it_ends_too_early(
     tmp_path: Path,
 ) -> None:
     service = TextService(named(talk(COUNT)))

@@ -26,9 +26,7 @@ async def service() -> AsyncIterator[Emulator]:
         yield emulator
 
 
-async def test_each_run_has_a_line_with_what_was_new_and_what_failed(
-    service: Emulator, tmp_path: Path
-) -> None:
+async def test_each_run_has_a_line_with_its_counts_and_failures(service: Emulator, tmp_path: Path) -> None:
     plan = Plan(users=["user-001"], groups=["nowhere"])
     clock = count(1_800_000_000)
     async with AsyncSession(service.app, clock=lambda: next(clock)) as session:
@@ -85,7 +83,7 @@ async def test_the_line_of_a_run_that_fails_counts_the_messages_that_it_has_stor
     assert sum(each.written for each in runs(tmp_path)) == last.messages == 4_000
 
 
-async def test_a_run_has_written_what_is_new_in_it_also_what_a_dead_one_could_not_note(
+async def test_the_count_of_a_run_includes_messages_that_a_killed_run_could_not_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process dies between writing rows and noting them: the next run adopts them, and counts them."""

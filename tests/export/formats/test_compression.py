@@ -32,7 +32,7 @@ def test_the_same_rows_are_the_same_bytes_whenever_they_are_packed(monkeypatch: 
     assert [compression(way).pack(data) for way in COMPRESS] == once
 
 
-def test_a_way_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_a_missing_compression_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("compression.zstd", "compression", "backports.zstd", "backports"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(RequestInvalidError, match=r"compress = 'zstd' needs the extra 'zstd'"):

@@ -88,7 +88,7 @@ def test_without_pyarrow_a_reader_is_advised_to_install_the_extra(
         next(parquet_batches(tmp_path / "messages.parquet"))
 
 
-def test_pyarrow_is_imported_where_it_is_needed() -> None:
+def test_pyarrow_is_imported_only_for_parquet() -> None:
     program = "import sys, chatrest.export.run.folder_run; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
     assert done.stdout == "False\n"

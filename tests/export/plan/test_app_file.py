@@ -72,7 +72,7 @@ def test_an_app_has_an_address_a_key_of_the_environment_and_a_plan(tmp_path: Pat
         ('"SHOP_KEY"', "5", "Expected `str.*key"),
     ],
 )
-def test_a_wrong_file_is_told_where_and_what_is_allowed(
+def test_the_error_of_a_wrong_file_names_the_place_and_the_expected_values(
     tmp_path: Path, old: str, new: str, expected: str
 ) -> None:
     assert old in TWO

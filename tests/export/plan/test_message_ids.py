@@ -31,7 +31,7 @@ def positions_at(intervals: list[Interval], last: int) -> set[Pairs]:
 
 
 @given(interval_lists)
-def test_merged_intervals_hold_the_same_ids_and_lie_apart(intervals: list[Interval]) -> None:
+def test_merged_intervals_hold_the_same_ids_and_do_not_touch(intervals: list[Interval]) -> None:
     assert covered(merge(intervals)) == covered(intervals)
     assert are_apart(merge(intervals))
     assert merge(merge(intervals)) == merge(intervals) == merge(reversed(intervals))
@@ -71,7 +71,7 @@ def test_the_last_gap_begins_after_the_last_interval() -> None:
      ("+1", None), ("1.0", None), (" 1", None), ("1\n", None), ("1_0", None), ("٣", None), ("²", None),
      ("m-1", None), (str(2**63 - 1), None), (str(2**64), None), ("9" * 5000, None)],
 )  # fmt: skip
-def test_an_id_is_a_number_where_64_bits_hold_it_and_the_next_one(id: str, expected: int | None) -> None:
+def test_an_id_is_a_number_if_64_bits_hold_it_and_the_next_one(id: str, expected: int | None) -> None:
     assert number(id) == expected
 
 

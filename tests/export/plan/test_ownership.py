@@ -101,7 +101,7 @@ def test_two_sources_never_share_a_key(names: list[str], other_names: list[str])
     )
 
 
-def test_a_source_is_told_in_words() -> None:
+def test_a_source_has_a_text_for_people() -> None:
     assert list(map(str, [Source("everything"), Source("group", ("g",)), pair_of("b", "a")])) == [
         "everything", "group g", "pair a b"
     ]  # fmt: skip

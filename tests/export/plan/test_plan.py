@@ -111,7 +111,7 @@ def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> 
         ({"partition": "week"}, "partition = 'week': expected none, source, month, day or None"),
     ],
 )
-def test_a_wrong_field_is_named_with_its_value_and_what_is_allowed(
+def test_the_error_of_a_wrong_field_names_it_its_value_and_the_expected_ones(
     members: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(RequestInvalidError, match=f"^{words}"):
@@ -171,7 +171,7 @@ def test_an_object_store_is_no_folder(out: str | Path) -> None:
 
 
 @loop_over("out", ["", None, 5, b"out", "a\0b"])
-def test_what_is_no_path_is_refused(out: object) -> None:
+def test_a_value_that_is_not_a_path_is_refused(out: object) -> None:
     with pytest.raises(RequestInvalidError, match=r"^out = .*: expected the path of a folder"):
         local_path(out)
 
@@ -187,7 +187,7 @@ def test_a_plan_in_words_has_its_window() -> None:
     assert Plan(users=["ann"]).full_words == "user ann"
 
 
-def test_a_plan_that_continues_another_one_has_its_order_and_what_it_does_not_give() -> None:
+def test_a_continued_plan_keeps_the_order_and_the_fields_that_the_new_one_does_not_give() -> None:
     first = Plan(users=["ann", "bob"], groups=["den", "oak"], since=5, format="parquet", partition="day")
     again = first.continued(Plan(groups=["oak", "den"], users=["bob", "ann", "bob"]))
     assert (again, again.users) == (first, ("ann", "bob"))

@@ -57,7 +57,7 @@ def test_a_report_says_whether_another_run_can_help(
         assert NextRun.after(caught.value) is expected
 
 
-def test_a_trouble_is_told_until_a_request_succeeds() -> None:
+def test_a_fault_is_shown_until_a_request_succeeds() -> None:
     progress = Progress()
     progress.heard(attempt(status=503, error="ServerError"))
     assert progress.trouble == "ServerError"
@@ -68,7 +68,7 @@ def test_a_trouble_is_told_until_a_request_succeeds() -> None:
 
 
 @pytest.mark.usefixtures("tidy")
-async def test_a_session_tells_it_of_its_requests() -> None:
+async def test_a_session_reports_its_requests() -> None:
     progress = Progress()
     async with (
         FaultyServer(BUSY, reply(b'{"data":[]}')) as server,
@@ -80,7 +80,7 @@ async def test_a_session_tells_it_of_its_requests() -> None:
     assert (progress.requests, progress.limited, progress.repeated, progress.trouble) == (2, 1, 1, None)
 
 
-def test_what_several_have_together_is_added_by_what_it_is() -> None:
+def test_sums_add_numbers_join_lists_and_add_counts_by_name() -> None:
     counted = [
         AttachmentCounts(failed=1, errors={"the server answers 403": 1}),
         AttachmentCounts(failed=2, stored=3, errors={"the server answers 403": 1, "no connection": 1}),

@@ -111,7 +111,7 @@ async def test_a_run_that_was_cancelled_goes_on(tmp_path: Path) -> None:
     assert numbers(tmp_path, 3) == [20, 21, 22]
 
 
-async def test_a_run_of_some_sources_says_of_each_app_what_it_did_not_read(tmp_path: Path) -> None:
+async def test_the_report_of_each_app_counts_the_sources_that_a_run_did_not_read(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         apps = [AppExport(each.app) for each in await started(stack, 2)]
         await export_apps(apps, tmp_path)

@@ -49,7 +49,7 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
     }
 
 
-async def test_where_every_source_is_asked_the_numbers_are_those_of_a_run(
+async def test_an_estimate_that_asks_every_source_has_the_numbers_of_the_run(
     service: Emulator, session: AsyncSession, tmp_path: Path
 ) -> None:
     service.requests.clear()
@@ -110,7 +110,7 @@ async def test_nothing_is_made(session: AsyncSession, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
-async def test_what_is_covered_is_not_counted(session: AsyncSession, tmp_path: Path) -> None:
+async def test_an_estimate_does_not_count_covered_messages(session: AsyncSession, tmp_path: Path) -> None:
     plan = Plan(users=["user-001", "user-002"])
     await export(session, tmp_path, plan)
     before = snapshot(tmp_path)
@@ -163,7 +163,9 @@ def test_a_journal_in_use_is_refused(tmp_path: Path) -> None:
         assert sorted(tmp_path.iterdir()) == before
 
 
-async def test_what_an_export_refuses_is_refused(session: AsyncSession, tmp_path: Path) -> None:
+async def test_an_estimate_refuses_the_folders_that_an_export_refuses(
+    session: AsyncSession, tmp_path: Path
+) -> None:
     (tmp_path / "mine.txt").write_text("")
     with pytest.raises(RequestInvalidError, match="is not touched"):
         await estimate(session, None, tmp_path)

@@ -76,7 +76,7 @@ async def test_each_message_once_in_every_dialect(
     ],
     ids=["everything", "user", "users", "group", "pair", "overlapping", "nothing"],
 )
-async def test_a_plan_holds_what_its_sources_show(
+async def test_an_export_has_the_messages_that_its_sources_show(
     plan: Plan, wanted: Callable[[Served], Any], tmp_path: Path
 ) -> None:
     async with served(75) as service:

@@ -53,7 +53,7 @@ async def test_killed_at_any_instant(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert {"write", "sync", "replace", "COMMIT"} <= set(fate.asked)
 
 
-async def test_what_was_committed_before_a_death_is_not_asked_for_again(
+async def test_messages_committed_before_a_death_are_not_requested_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with served(500) as service:

@@ -60,7 +60,7 @@ async def test_a_key_that_is_revoked_in_the_middle(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("after", [1, 8])
-async def test_a_cancel_keeps_what_was_fetched(after: int, tmp_path: Path) -> None:
+async def test_a_cancel_keeps_the_fetched_pages(after: int, tmp_path: Path) -> None:
     async with served(150) as service:
         task = asyncio.current_task()
         assert task is not None
@@ -145,7 +145,7 @@ class NoManifest(Disk):
         super().replace(old, new)
 
 
-async def test_an_export_stays_complete_where_the_disk_was_full_before_anything_changed(
+async def test_an_export_stays_complete_if_the_disk_was_full_before_anything_changed(
     tmp_path: Path,
 ) -> None:
     out, plan = tmp_path / "out", Plan(users=["ann"])

@@ -17,7 +17,7 @@ from tests.small_service import Record, SmallService, talk
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
-async def test_unknown_users_and_groups_are_told_of_and_the_rest_goes_on(tmp_path: Path) -> None:
+async def test_unknown_users_and_groups_are_reported_and_all_others_are_read(tmp_path: Path) -> None:
     async with served(100) as service:
         plan = Plan(users=("ann", "nobody"), groups=("den", "nowhere"), pairs=(("bob", "ghost"),))
         report = await export(service.session, tmp_path / "out", plan)
@@ -88,7 +88,7 @@ async def test_another_list_that_is_not_there_is_a_failure(code: str, plan: Plan
         assert not report.complete
 
 
-async def test_what_a_refused_source_owns_comes_from_the_other_side(tmp_path: Path) -> None:
+async def test_messages_of_a_refused_source_are_read_from_the_other_user(tmp_path: Path) -> None:
     """A user that is switched off is listed, and refused."""
     async with served(150) as service:
         service.emulator.weather.add(Status(404, route="/users/ann/messages"))

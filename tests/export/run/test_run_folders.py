@@ -132,7 +132,7 @@ async def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path)
         assert service.emulator.requests == type(service.emulator.requests)(maxlen=0)
 
 
-async def test_another_app_is_refused_and_told(tmp_path: Path) -> None:
+async def test_the_export_of_another_app_is_refused_with_both_names(tmp_path: Path) -> None:
     async with served(30) as service, served(30, app_id="other-app") as other:
         await export(service.session, tmp_path / "out", Plan(users=("ann", "bob")))
         with pytest.raises(RequestInvalidError, match=r"'emulated'.*'other-app'"):
@@ -154,7 +154,7 @@ async def test_wrong_arguments(name: str, value: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "weather", [Status(401), Status(403, route="users.list"), Status(500)], ids=["key", "users", "down"]
 )
-async def test_a_finished_export_stays_complete_where_a_later_run_gets_no_page(
+async def test_a_finished_export_stays_complete_if_a_later_run_gets_no_page(
     weather: Status, tmp_path: Path
 ) -> None:
     async with served(50) as service:

@@ -55,7 +55,7 @@ async def test_the_lost_file_of_a_user_that_is_gone_is_no_silent_loss(tmp_path: 
         assert not report.complete
 
 
-async def test_what_no_source_shows_any_more_is_taken_from_the_damaged_file(tmp_path: Path) -> None:
+async def test_messages_that_no_source_shows_any_more_are_taken_from_the_damaged_file(tmp_path: Path) -> None:
     async with served(60) as service:
         expected = service.expected()
         await export(service.session, tmp_path / "out", Plan(everything=True))
@@ -66,7 +66,9 @@ async def test_what_no_source_shows_any_more_is_taken_from_the_damaged_file(tmp_
         assert_whole(tmp_path / "out", expected)
 
 
-async def test_a_lost_history_is_told_of_by_the_run_that_finds_it_and_by_each_verify(tmp_path: Path) -> None:
+async def test_a_lost_history_is_reported_by_the_run_that_notices_it_and_by_each_verify(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "out"
     async with served(30, loose=False) as service:
         await export(service.session, out, Plan(**MIXED))

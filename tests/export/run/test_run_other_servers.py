@@ -23,7 +23,7 @@ DAY = 86_400
 # ── windows ──
 
 
-async def test_a_recheck_of_a_quiet_list_is_whole_and_so_is_the_plain_run_after_it(tmp_path: Path) -> None:
+async def test_a_recheck_of_a_quiet_list_is_complete_and_so_is_the_next_run(tmp_path: Path) -> None:
     service = CompatibleService()
     service.talk(150)
     service.now += 30 * DAY
@@ -40,7 +40,9 @@ async def test_a_recheck_of_a_quiet_list_is_whole_and_so_is_the_plain_run_after_
 @pytest.mark.parametrize(
     ("since", "until"), [(20, 60), (0, 60), (120, 10**6), (200, 300), (20, None), (500, None)]
 )
-async def test_a_window_holds_what_was_sent_in_it(since: int, until: int | None, tmp_path: Path) -> None:
+async def test_an_export_with_a_window_has_exactly_the_messages_sent_in_it(
+    since: int, until: int | None, tmp_path: Path
+) -> None:
     service = CompatibleService()
     service.talk(150)
     plan = Plan(users=["ann"], since=START + since, until=until and START + until)
@@ -56,7 +58,7 @@ async def test_a_window_holds_what_was_sent_in_it(since: int, until: int | None,
 
 
 @pytest.mark.parametrize("clocks", [(0,), (0, -300)], ids=["in order", "by time"])
-async def test_an_export_of_a_busy_list_ends_where_it_was_when_its_reading_began(
+async def test_an_export_of_a_busy_list_has_all_messages_from_before_the_run(
     clocks: tuple[int, ...], tmp_path: Path
 ) -> None:
     service = CompatibleService(clocks=clocks)
@@ -88,7 +90,7 @@ async def test_an_empty_list_costs_one_request_and_a_quiet_one_costs_one(tmp_pat
         assert len(service.lists_asked()) == 1
 
 
-async def test_a_new_message_whose_id_is_no_number_is_read_though_the_highest_number_is_the_same(
+async def test_a_new_message_with_a_text_id_is_read_although_the_highest_number_is_unchanged(
     tmp_path: Path,
 ) -> None:
     service = SmallService(talk_of_ann(40))
@@ -147,7 +149,7 @@ async def nightly_runs(seed: int, out: Path, nights: int) -> None:
     assert verify(out).ok
 
 
-async def test_a_list_that_was_left_in_the_middle_shows_what_came_late_with_an_earlier_time(
+async def test_a_resumed_list_by_time_has_late_messages_with_an_earlier_time(
     tmp_path: Path,
 ) -> None:
     """The next run continues at a time that is after the one of a message whose id is new."""
@@ -272,7 +274,7 @@ def talk(server: CompatibleService, count: int, other: str = "bob", first: int =
     return ids
 
 
-async def test_a_pair_is_read_where_the_owner_of_the_token_is_the_acting_user(tmp_path: Path) -> None:
+async def test_a_pair_is_read_if_the_owner_of_the_token_is_the_acting_user(tmp_path: Path) -> None:
     async with alice("aaron") as service:
         known = talk(service.server, 120, "aaron")
         talk(service.server, 40)
@@ -297,7 +299,7 @@ async def test_an_empty_list_of_a_pair_beside_the_other_one_is_not_believed(tmp_
 
 
 @pytest.mark.parametrize(("pair", "other"), [(("bob", "carol"), "bob"), (("bob", "carol"), "carol")])
-async def test_a_pair_of_others_fails_where_either_list_shows_foreign_messages(
+async def test_a_pair_fails_if_either_list_shows_messages_of_others(
     pair: tuple[str, str], other: str, tmp_path: Path
 ) -> None:
     """The other one of the two lists is empty: alice has never talked to that user."""
@@ -321,7 +323,7 @@ async def test_a_pair_that_has_not_talked_is_complete(tmp_path: Path) -> None:
 # ── requests ──
 
 
-async def test_a_window_ends_where_the_list_has_passed_it(tmp_path: Path) -> None:
+async def test_reading_stops_once_the_list_has_passed_the_end_of_the_window(tmp_path: Path) -> None:
     async with alice() as service:
         known = talk(service.server, 3000)
         plan = Plan(users=["bob"], until=START + 299 * MINUTE)

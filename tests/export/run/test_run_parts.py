@@ -108,7 +108,7 @@ async def test_nights_with_kills(seed: int, tmp_path: Path, monkeypatch: pytest.
     Plan(groups=["den"]),
     Plan(users=["ann"], format="parquet", since=1_600_000_000 + 40 * 86_400),
 ], ids=["all", "named", "group", "window"])  # fmt: skip
-async def test_parts_hold_what_one_export_holds(plan: Plan, tmp_path: Path) -> None:
+async def test_parts_hold_the_same_messages_as_one_export(plan: Plan, tmp_path: Path) -> None:
     async with served(300) as service:
         single = await export(service.session, tmp_path / "one", plan)
         for count in (1, 7):
@@ -219,7 +219,7 @@ async def test_the_first_part_reads_the_tables_and_no_part_is_rechecked_twice_in
     )
 
 
-async def test_what_is_left_for_a_part_and_damaged_is_left_again(tmp_path: Path) -> None:
+async def test_a_damaged_file_of_messages_for_another_part_is_written_again(tmp_path: Path) -> None:
     async with served(200) as service:
         await export(service.session, tmp_path, parts=2, part=1)
         [left] = (tmp_path / "part=00" / "foreign").iterdir()

@@ -63,7 +63,9 @@ async def test_another_plan_is_refused_and_nothing_is_read(
 # ── only ──
 
 
-async def test_a_run_of_some_sources_leaves_the_plan_and_says_what_it_did_not_read(tmp_path: Path) -> None:
+async def test_a_run_of_some_sources_keeps_the_plan_and_reports_the_sources_it_did_not_read(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "out"
     async with served(60) as service:
         first = await export(service.session, out)
@@ -87,7 +89,7 @@ async def test_a_run_of_some_sources_leaves_the_plan_and_says_what_it_did_not_re
         assert [each.complete for each in runs(out)] == [True, False, True]
 
 
-async def test_a_run_of_some_sources_stores_what_others_write_in_their_files(tmp_path: Path) -> None:
+async def test_a_run_of_some_sources_stores_messages_of_other_sources_in_their_files(tmp_path: Path) -> None:
     async with served(0) as service:
         plan = Plan(users=["ann", "bob"], groups=["den"])
         await export(service.session, tmp_path / "out", plan)
@@ -126,7 +128,9 @@ async def test_a_part_of_an_export_that_is_not_complete_does_not_make_it_so(tmp_
         (None, "expected a plan that names sources"),
     ],
 )
-async def test_what_is_no_part_of_the_plan_is_refused(other: Plan | None, words: str, tmp_path: Path) -> None:
+async def test_sources_that_are_not_in_the_plan_are_refused(
+    other: Plan | None, words: str, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     async with served(30) as service:
         await export(service.session, out)
@@ -165,7 +169,7 @@ async def test_a_new_folder_has_no_part_to_read(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-async def test_a_recheck_of_some_sources_finds_what_is_deleted_there(tmp_path: Path) -> None:
+async def test_a_recheck_of_some_sources_finds_their_deleted_messages(tmp_path: Path) -> None:
     async with served(0) as service:
         service.store.add_records([to_user("ann", "zoe", 5_000), to_user("dan", "zoe", 5_001)])
         await export(service.session, tmp_path / "out", Plan(users=["ann", "dan"]))
@@ -197,7 +201,7 @@ async def test_a_changed_plan_is_the_folders_from_then_on_and_alone_is_complete(
 @pytest.mark.parametrize(
     "others", [{}, {"since": START + 20}, {"format": "ndjson", "compress": "gzip"}], ids=str
 )
-async def test_a_wrong_name_in_the_first_plan_goes_only_where_it_is_said(
+async def test_a_wrong_name_in_the_first_plan_is_replaced_only_with_change_plan(
     others: dict[str, Any], tmp_path: Path
 ) -> None:
     out, other = tmp_path / "out", Plan(users=["ann"], **others)

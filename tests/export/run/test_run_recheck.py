@@ -112,7 +112,7 @@ async def test_a_window_that_the_service_ignores_is_a_warning_and_that_of_a_rech
     assert warning.startswith("the service ignores since (fromTimestamp): ")
 
 
-async def test_what_its_author_deleted_is_replaced_and_what_is_not_shown_is_named(tmp_path: Path) -> None:
+async def test_a_message_deleted_by_its_author_is_replaced_and_one_not_shown_is_named(tmp_path: Path) -> None:
     async with served(75) as service:
         await export(service.session, tmp_path / "out", Plan(**MIXED))
         [raw] = service.expected([12])
@@ -146,7 +146,7 @@ async def test_a_deletion_counts_once_whatever_shows_it_first(at_once: bool, tmp
         assert manifest_of(out).deleted == ["5"]
 
 
-async def test_what_was_not_shown_before_comes_with_a_recheck(tmp_path: Path) -> None:
+async def test_a_recheck_adds_messages_that_were_not_shown_before(tmp_path: Path) -> None:
     async with served(60) as service:
         hide(service.store, [20], "*", "u:ann", "u:bob", "u:cat", "u:dan")
         await export(service.session, tmp_path / "out", Plan(**MIXED))
@@ -182,7 +182,7 @@ async def test_a_longer_recheck_is_not_lost_behind_one_that_was_interrupted(
         await service.export_whole(tmp_path / "out", recheck=MONTH)
 
 
-async def test_a_refused_source_in_a_recheck_is_told_of_and_read_again_later(tmp_path: Path) -> None:
+async def test_a_source_refused_in_a_recheck_is_reported_and_read_by_a_later_run(tmp_path: Path) -> None:
     async with served(100) as service:
         await export(service.session, tmp_path / "out", Plan(**MIXED))
         for number in service.store.ids():

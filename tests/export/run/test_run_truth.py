@@ -138,7 +138,7 @@ async def check(world: World, report: Report, lists: dict[Source, dict[str, Row]
 @pytest.mark.parametrize("with_news", [False, True])
 @settings(max_examples=6)
 @given(case=cases)
-def test_what_the_service_showed_is_on_disk_each_once(
+def test_each_message_that_the_service_showed_is_on_disk_once(
     case: tuple[dict[str, Any], dict[str, Any], int, int], with_news: bool
 ) -> None:
     sources, shape, seed, runs = case

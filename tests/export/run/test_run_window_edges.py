@@ -118,7 +118,7 @@ def whole_minutes(record: Record, since: int | None, until: int | None) -> bool:
 @pytest.mark.parametrize(
     ("habit", "sources"), [(milliseconds, PLANS[0]), (whole_minutes, PLANS[0]), (milliseconds, PLANS[2])]
 )
-async def test_what_a_service_with_times_of_its_own_left_out_is_looked_for_once_more(
+async def test_messages_left_out_of_a_window_by_the_service_are_confirmed_without_times(
     habit: Any, sources: dict[str, Any], tmp_path: Path
 ) -> None:
     service = SmallService(talk(300))

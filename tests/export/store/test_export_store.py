@@ -38,7 +38,7 @@ def test_a_new_file_has_all_that_was_written_in_pieces(
 
 
 @pytest.mark.parametrize(("format", "partition"), dict.fromkeys([*SHELVES, ("parquet", "month")]))
-def test_what_is_committed_is_sealed_and_stands_once(folder: Path, format: str, partition: str) -> None:
+def test_committed_rows_are_sealed_and_stored_once(folder: Path, format: str, partition: str) -> None:
     with opened(folder, format) as store:
         for source, first in ((1, 1), (2, 60), (1, 101), (2, 150)):
             store.commit(page(format, partition, source, list(range(first, first + 70))))
