@@ -74,9 +74,9 @@ def tables(dialect: Dialect) -> Iterator[str]:
     columns = ", ".join(f"{each.name} {dialect.types[each.kind]}" for each in COLUMNS)
     columns = columns.replace("id text", "id text NOT NULL", 1).replace("id TEXT", "id TEXT NOT NULL", 1)
     app = f"app {dialect.types['text']} NOT NULL DEFAULT ''"
-    others = f"{app}, {columns}, deleted_reason {dialect.types['text']}, raw {dialect.record}"
-    yield f"CREATE TABLE messages(place {dialect.place}, {others})"
-    yield f"CREATE TABLE versions(version {dialect.place}, {others})"
+    row_columns = f"{app}, {columns}, deleted_reason {dialect.types['text']}, raw {dialect.record}"
+    yield f"CREATE TABLE messages(place {dialect.place}, {row_columns})"
+    yield f"CREATE TABLE versions(version {dialect.place}, {row_columns})"
     yield f"CREATE TABLE {STATE}(name {dialect.types['text']}, value {dialect.types['text']})"
     for table, table_columns in TABLE_COLUMNS.items():
         columns = ", ".join(f"{each.name} {dialect.types[each.kind]}" for each in table_columns)

@@ -239,8 +239,8 @@ class TableLists:
         except ChatRestError as error:  # of a file of messages
             failures.append(ExportFailure.of(parent, error))
         if lists == absent > 0:  # they cannot all have been removed a moment ago
-            none = f"the service has none of {lists:,} lists (404)"
-            failures.append(ExportFailure(table, none, NextRun.FAILS))
+            text = f"the service has none of {lists:,} lists (404)"
+            failures.append(ExportFailure(table, text, NextRun.FAILS))
         return failures
 
     async def _reacted(self) -> AsyncIterator[str]:

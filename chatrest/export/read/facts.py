@@ -92,8 +92,8 @@ def facts_of(out: str) -> ExportFacts:
     exports = [(address.name, _facts_at(address)) for address in addresses]
     if not exports[0][0]:
         return replace(exports[0][1], export=out)
-    whole, parts = _sum(out, exports), parts_at(addresses)
-    return whole if parts is None else replace(whole, plan=Raw(parts.plan.encoded()))
+    total, parts = _sum(out, exports), parts_at(addresses)
+    return total if parts is None else replace(total, plan=Raw(parts.plan.encoded()))
 
 
 def _facts_at(address: ExportAddress) -> ExportFacts:
@@ -111,7 +111,7 @@ def _sum(out: str, exports: list[tuple[str, ExportFacts]]) -> ExportFacts:
     ids = [int(key) for facts in begun for key in (facts.first_id, facts.last_id) if key]
     runs = [replace(facts.last_run, part=name) for name, facts in exports if facts.last_run is not None]
     ends = [facts.finished for facts in begun]
-    untils = [facts.until for facts in begun if facts.until is not None]
+    until_ids = [facts.until for facts in begun if facts.until is not None]
     apps, plans = sorted({facts.app for facts in begun}), {bytes(facts.plan) for facts in begun}
     worst = max((facts.state for _, facts in exports), key=_WORST.index)
     return ExportFacts(
@@ -121,7 +121,7 @@ def _sum(out: str, exports: list[tuple[str, ExportFacts]]) -> ExportFacts:
         plan=Raw(plans.pop()) if len(plans) == 1 else Raw(b"null"),
         reasons=[f"{name}: {reason}" for name, facts in exports for reason in facts.reasons[:1]],
         finished=None if None in ends else max(filter(None, ends), default=None),
-        until=min(untils) if len(untils) == len(exports) and len(apps) == 1 else None,
+        until=min(until_ids) if len(until_ids) == len(exports) and len(apps) == 1 else None,
         first_id=str(min(ids)) if ids else None,
         last_id=str(max(ids)) if ids else None,
         sources=SourceCounts(**sums([facts.sources for facts in begun], SourceCounts.__struct_fields__)),

@@ -125,7 +125,10 @@ def noted_files(folder: Path, state: FolderState) -> Iterator[StoreFile]:
             yield file
     elif state.manifest is not None:
         files, tables = state.manifest.files, state.manifest.tables
-        noted = [(e.name, HISTORY if e.role == HISTORY else STEM, e.bytes, e.sha256) for e in files]
+        noted = [
+            (entry.name, HISTORY if entry.role == HISTORY else STEM, entry.bytes, entry.sha256)
+            for entry in files
+        ]
         noted += ((each.file, table_stem(each.table), each.bytes, each.sha256) for each in tables)
         for name, stem, size, text in noted:
             try:

@@ -125,7 +125,7 @@ def _records(
 
     def opened_exports() -> Iterator[Iterator[tuple[Path, list[bytes]]]]:
         for view in views:
-            reader = _Reader(view, window, sources)
+            reader = _ExportReader(view, window, sources)
             with ExitStack() as stack:
                 stack.enter_context(view)
                 files = reader.files()
@@ -167,7 +167,7 @@ def _sources_of(view: FolderView) -> list[Source]:
     return read_consistently(view.folder, sources)
 
 
-class _Reader(NamedTuple):
+class _ExportReader(NamedTuple):
     """One export, and which of its messages are read."""
 
     view: FolderView

@@ -20,7 +20,7 @@ from ..plan.file_names import MESSAGES, path_inside
 from ..remote.store_export import is_own, remedy
 from .folder_view import FolderView
 
-_AT_ONCE: Final = (MANIFEST, JOURNAL, "runs.jsonl")
+_ALWAYS_READ: Final = (MANIFEST, JOURNAL, "runs.jsonl")
 """The files that each reader needs."""
 _READINGS: Final = 5
 """Versions that may replace each other while these are fetched."""
@@ -33,8 +33,8 @@ class StoreView(FolderView):
     """The version that was current when the view was made.
 
     Files are downloaded a few ahead of the reader, and removed after it: the local disk has room for
-    `_AT_ONCE`, and for the largest of the others and 64 MiB. An object that is gone since, as a newer version
-    was published, is an `ObjectStoreError`.
+    `_ALWAYS_READ`, the largest of the others, and 64 MiB. If an object is gone, as a newer version was
+    published, that is an `ObjectStoreError`.
     """
 
     is_remote = True
@@ -65,11 +65,11 @@ class StoreView(FolderView):
         self._end()
 
     def expect(self, names: Iterable[str]) -> None:
-        self._expected = iter([name for name in names if name not in _AT_ONCE])
+        self._expected = iter([name for name in names if name not in _ALWAYS_READ])
 
     @contextmanager
     def file(self, name: str) -> Iterator[None]:
-        if name in _AT_ONCE:
+        if name in _ALWAYS_READ:
             yield
             return
         self._fetch_ahead()
@@ -113,7 +113,7 @@ class StoreView(FolderView):
                 return None
             try:
                 for file in version.files:
-                    if file.name in _AT_ONCE:
+                    if file.name in _ALWAYS_READ:
                         await self._download(version, file.name, file.size)
             except ObjectNotFoundError as error:
                 failure = f"{error}; {remedy(self.name, JOURNAL, version.about.get('machine'))}"

@@ -145,11 +145,11 @@ class StoreExport:
         What fails is tried again, and ends nothing. At the block's end a running publication is finished: an
         upload that is given up could appear in the store after all is tidied.
         """
-        over = asyncio.Event()
-        task = asyncio.create_task(self._publish_repeatedly(export, over), name="chatrest publication")
+        ended = asyncio.Event()
+        task = asyncio.create_task(self._publish_repeatedly(export, ended), name="chatrest publication")
         try:
             yield
-            over.set()
+            ended.set()
             async with self._turn:
                 task.cancel()
         finally:
@@ -158,10 +158,10 @@ class StoreExport:
         if not task.cancelled():
             task.result()
 
-    async def _publish_repeatedly(self, export: ExportFolder, over: asyncio.Event) -> None:
+    async def _publish_repeatedly(self, export: ExportFolder, ended: asyncio.Event) -> None:
         now = asyncio.get_running_loop().time
         wait, retry, succeeded = PUBLISH_SECONDS, _RETRY_SECONDS, now()
-        while not over.is_set():
+        while not ended.is_set():
             await self._sleep(wait)
             async with self._turn:
                 begun = now()
@@ -179,8 +179,8 @@ class StoreExport:
 
     async def _publish_running(self, export: ExportFolder) -> None:
         with self._staging() as staging:
-            take = partial(stage_of_run, export, Path(staging))
-            stage = await in_thread(lambda: export.at_rest(take))
+            make_stage = partial(stage_of_run, export, Path(staging))
+            stage = await in_thread(partial(export.at_rest, make_stage))
             if stage is None:
                 return
             try:

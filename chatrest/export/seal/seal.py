@@ -197,8 +197,8 @@ class _UnfinishedBag:
                 for night in parts.nights:
                     names += filter(None, (night.users, night.news))
                 for number, part in enumerate(parts.names):
-                    left = await stamps_for(files, parts, number)
-                    names += [f"{part}/{STATE}", *(f"{part}/{FOREIGN}/{each}" for each in left)]
+                    foreign_names = await stamps_for(files, parts, number)
+                    names += [f"{part}/{STATE}", *(f"{part}/{FOREIGN}/{each}" for each in foreign_names)]
             stamped = {name: await files.read(name) for name in names}
             return {name: each.data for name, each in stamped.items() if each is not None}
 

@@ -39,7 +39,7 @@ OnStep: TypeAlias = Callable[[int, int], object]
 """Called with the bytes that were checked, and how many there are."""
 _CHUNK: Final = 1 << 20
 _SHOWN: Final = 40
-_FOR_ATTACHMENTS: Final = {
+_ATTACHMENT_ADVICE: Final = {
     "missing": Remedy.RUN, "damaged": Remedy.FETCH, "unsafe": Remedy.KEEP_OUT,
 }  # fmt: skip
 
@@ -137,7 +137,7 @@ class FileCheck:
             with self._view.file(name):
                 if fault := check_attachment(self._folder, row):
                     text = "it is not there as its row says"
-                    yield Finding(fault, name, text, _FOR_ATTACHMENTS[fault])
+                    yield Finding(fault, name, text, _ATTACHMENT_ADVICE[fault])
 
 
 def _has_ids(file: StoreFile) -> bool:

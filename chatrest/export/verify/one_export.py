@@ -26,7 +26,7 @@ from .file_check import FileCheck, OnStep
 from .folder_check import folder_findings, store_findings
 from .result import Finding, Problem, Remedy, VerifyResult
 
-_AT_STORE: Final = ("missing", "size", "damaged", "journal", "manifest")
+_KINDS_AT_STORE: Final = ("missing", "size", "damaged", "journal", "manifest")
 """The problems of files that are mended in another way in an object store."""
 
 
@@ -92,7 +92,7 @@ def _findings(view: FolderView, state: FolderState, check: FileCheck) -> Iterato
 
 def _problem(view: FolderView, finding: Finding, advice: Remedy) -> Problem:
     kind, subject, text, _ = finding
-    words = view.remedy(subject) if kind in _AT_STORE or subject == JOURNAL else ""
+    words = view.remedy(subject) if kind in _KINDS_AT_STORE or subject == JOURNAL else ""
     words = words or advice.words(run_folder(view), subject, view.export)
     return Problem(kind, subject, text, words, advice)
 

@@ -144,8 +144,8 @@ def _each(out: str, rows_of: Callable[[FolderView, FolderState], _Rows]) -> _Row
     """Yield the rows of each export; their first cell is a file or source of it."""
     for view in open_exports(out):
         with view, ExitStack() as stack:
-            for subject, *rest in rows_of(view, read_folder(view.folder, stack)):
-                yield path_in(view.export, str(subject)), *rest
+            for subject, *cells in rows_of(view, read_folder(view.folder, stack)):
+                yield path_in(view.export, str(subject)), *cells
 
 
 def _by_source(_: FolderView, state: FolderState) -> _Rows:
