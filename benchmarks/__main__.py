@@ -1,9 +1,9 @@
 """Run all benchmarks in their short mode, and write the table of results.
 
-    pip install "chatrest-client[compare]"
-    python -m benchmarks                # all of them, in less than ten minutes
+    pip install '.[compare]'
+    python -m benchmarks                  # all of them, in less than ten minutes
     python -m benchmarks decode memory    # these alone: printed, and nothing is written
-    python -m benchmarks --render       # write the table again, without measuring
+    python -m benchmarks --render         # write the table again, without measuring
 
 `--full` measures in the full sizes, which takes longer than ten minutes.
 """

@@ -72,7 +72,7 @@ MOST_TIMES: Final = 1.5
 LEAST_TIMES: Final = {OURS: 20.0, PARQUET: 7.0}
 """The smallest allowed ratios of messages per CPU second to those of dlt with its cheapest settings."""
 WITHOUT_DLT: Final = Comparison(
-    case="an export", against="dlt", failure="dlt is not installed: pip install 'chatrest-client[compare]'"
+    case="an export", against="dlt", failure="dlt is not installed: pip install '.[compare]'"
 )
 DLT: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     OURS: {
