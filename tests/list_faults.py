@@ -22,7 +22,7 @@ from chatrest.emulator import Fault, OutgoingReply, ServiceRequest
 POSITIONS = ("cursor", "next")
 
 
-class List(msgspec.Struct):
+class ListReply(msgspec.Struct):
     data: list[Raw]
     meta: dict[str, Any]
 
@@ -50,9 +50,9 @@ class List(msgspec.Struct):
                 self.meta["pagination"] |= {"count": 0, "total_pages": 2}
 
 
-def changed(reply: OutgoingReply, request: ServiceRequest, kind: str) -> OutgoingReply:
+def changed_list(reply: OutgoingReply, request: ServiceRequest, kind: str) -> OutgoingReply:
     try:
-        body = msgspec.json.decode(reply.body, type=List)
+        body = msgspec.json.decode(reply.body, type=ListReply)
     except msgspec.MsgspecError:
         return reply
     if kind == "empty":
@@ -70,11 +70,11 @@ class ListFault(Fault):
     accompanies: ClassVar[bool] = True
 
     def rewrite_reply(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
-        return changed(reply, request, self.kind)
+        return changed_list(reply, request, self.kind)
 
 
 class EmptyPage(Fault):
     """A page without its records, in the place of the service's answer."""
 
     def rewrite_reply(self, reply: OutgoingReply, request: ServiceRequest, number: int) -> OutgoingReply:
-        return changed(reply, request, "empty")
+        return changed_list(reply, request, "empty")

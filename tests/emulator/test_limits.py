@@ -66,6 +66,11 @@ def test_fixed_windows_begin_at_whole_multiples() -> None:
     assert limiter.allow(120.0).allowed
 
 
+def test_a_sliding_window_is_over_after_its_length() -> None:
+    limiter = RateLimit(kind="sliding", per_window=1, window=60).limiter()
+    assert [limiter.allow(now).allowed for now in (30.0, 89.5, 90.0)] == [True, False, True]
+
+
 def test_classes_are_counted_apart() -> None:
     limit = RateLimit(per_window=1)
     limited = LimitCounter(limit)

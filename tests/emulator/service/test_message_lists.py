@@ -208,6 +208,7 @@ def test_a_reply_that_is_removed_is_counted_no_more(chat: ServiceClient) -> None
 def test_threads_of_users_and_groups_and_those_of_one_second_are_never_torn(chat: ServiceClient) -> None:
     for parent in (1, 2, 3):
         reply(chat, parent, "ann")
+    assert chat("/v3/threads").json["meta"]["current"] == {"limit": 100, "count": 3}
     answer = chat("/v3/threads", "limit=1")
     assert answer.ids == [3, 2, 1]
     assert answer.json["meta"]["next"] == {"affix": "prepend", "updatedAt": NOW}

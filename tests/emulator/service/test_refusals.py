@@ -71,6 +71,7 @@ def data(type: str = "text", category: str = "message", **members: Any) -> dict[
         ("DELETE", f"{TALK}/read", "ann", {"messageId": 4}, "ERR_MESSAGE_ID_NOT_FOUND"),
         ("POST", f"{TALK}/delivered", "ann", {"messageId": "1"}, "ERR_BAD_REQUEST"),
         ("DELETE", TALK, "ann", {"conversationWith": "cat"}, "ERR_BAD_REQUEST"),
+        ("PUT", "conversations/pinned", None, {"pinnedConversations": [{"uid": "eve"}]}, "ERR_UID_NOT_FOUND"),
         ("GET", "users/cat/conversation", "ann", b"", "ERR_CONVERSATION_NOT_ACCESSIBLE"),
         ("POST", "users/cat/conversation/read", "ann", b"", "ERR_CONVERSATION_NOT_ACCESSIBLE"),
         ("PUT", "groups/den/conversation", "cat", {"tags": ["x"]}, "ERR_CONVERSATION_NOT_ACCESSIBLE"),
