@@ -8,10 +8,8 @@ query or body is in it: the path is a template.
 The order for each call: `start_call` of all listeners, one `Attempt` for each attempt, one `Outcome`, which
 the last listener gets first. Errors and cancellation do not change this order.
 
-Without listeners no telemetry is created, and decoding is not measured. The logger `chatrest` logs a line for
-each attempt at INFO, and at DEBUG the reason of a repetition and the time of each stage of a call; it has no
-handler. The logger `chatrest.requests` logs the address of each call as it is sent, with ids and filters, and
-its headers without secrets: at DEBUG, if its own level is set to that.
+Without listeners no telemetry is created, and decoding is not measured. `chatrest guide telemetry` has what
+the loggers `chatrest` and `chatrest.requests` log; they have no handler.
 """
 
 import logging

@@ -36,7 +36,6 @@ from .call_progress import CallProgress, Failure
 from .options import CallOptions, Dice
 from .pool import Pool
 from .replies import (
-    LIMIT_NAMES,
     is_of_user,
     limit_signal,
     note_acting_user,
@@ -226,11 +225,7 @@ class ActiveCall(Generic[R]):
         if options.on_reply is not None:
             report_reply(options.on_reply, reply, self._call, self.progress.number, options)
         refused = None if reply.status == 200 else refusal(reply, self._call, options)
-        limit = (
-            signal(reply.headers, None, LIMIT_NAMES)
-            if refused is None
-            else limit_signal(reply, refused, options)
-        )
+        limit = limit_signal(reply, refused, options)
         if limit.limited and is_of_user(limit, self._call):
             self._gate.pacer.forget()
         else:

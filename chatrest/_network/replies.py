@@ -39,7 +39,7 @@ from .transport import Reply, header_name, plain_headers
 
 R = TypeVar("R")
 
-LIMIT_NAMES: Final = tuple(map(header_name, HEADER_NAMES))
+_LIMIT_NAMES: Final = tuple(map(header_name, HEADER_NAMES))
 _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
 _GC_LOCK: Final = Lock()
 _LEAST_HOLD: Final = 0.05
@@ -177,9 +177,9 @@ def _credentials_in_path(template: str, path: str) -> Iterator[str]:
             yield unquote(segment)
 
 
-def limit_signal(reply: Reply, error: ChatRestError, options: CallOptions) -> Signal:
-    """Return the rate limit of a reply with an error, without a wait that is refused or is nothing."""
-    limit = signal(reply.headers, error, LIMIT_NAMES)
+def limit_signal(reply: Reply, error: ChatRestError | None, options: CallOptions) -> Signal:
+    """Return the rate limit that a reply shows, without a wait that is refused or is nothing."""
+    limit = signal(reply.headers, error, _LIMIT_NAMES)
     longest = options.retry.longest_server_wait
     if limit.retry_after is not None and not _LEAST_HOLD <= limit.retry_after <= longest:
         return structs.replace(limit, retry_after=None)

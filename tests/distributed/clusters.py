@@ -29,13 +29,8 @@ OPTIONS: dict[str, Any] = {
     "silence_logs": logging.CRITICAL,
 }  # fmt: skip
 IN_THIS_PROCESS: dict[str, Any] = {
-    "n_workers": 1,
-    "processes": False,
-    "asynchronous": True,
-    "protocol": "tcp",
-}
-
-
+    "n_workers": 1, "processes": False, "asynchronous": True, "protocol": "tcp",
+}  # fmt: skip
 WAIT_SECONDS = 60.0
 CLUSTER_SECONDS = 240.0
 """For all that a test does with a cluster; the slowest one needs some seconds on an idle machine."""

@@ -23,13 +23,7 @@ from chatrest.distributed.job import PartHeldError
 from chatrest.emulator import Emulator, HalfOpen
 from chatrest.export import Plan, Progress, Report, export as export_here, read, verify
 from tests.cli.conftest import EmulatorThread
-from tests.distributed.clusters import (
-    FAST,
-    IN_THIS_PROCESS,
-    OPTIONS,
-    near_cluster,
-    until,
-)
+from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster, until
 from tests.part_service import parts_in
 
 USERS, MESSAGES, PARTS = 10, 500, 5

@@ -48,14 +48,8 @@ class MonitoredSemaphore:
             assert sum(lane == "bulk" for lane, _ in self.inside) <= self.most_bulk
 
     def is_empty(self) -> bool:
-        active = sum(app.active for app in self.apps.values())
-        return (self.places.active, self.places.waiting, active, self.inside, self.waiting) == (
-            0,
-            0,
-            0,
-            [],
-            [],
-        )
+        counts = (self.places.active, self.places.waiting, *(app.active for app in self.apps.values()))
+        return not (any(counts) or self.inside or self.waiting)
 
 
 def most_places(count: int, apps: int) -> int:

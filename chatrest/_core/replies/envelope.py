@@ -41,7 +41,6 @@ class Listing(Struct, Generic[T], frozen=True):
     """True for an error in place of a page: the service does not find the position that was asked for."""
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        """Return the members without the bytes, which may hold a credential."""
         return [("items", len(self.items)), ("meta", self.meta), ("raw", len(self.raw))]
 
     def __repr__(self) -> str:
