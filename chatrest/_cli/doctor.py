@@ -189,8 +189,7 @@ def limits(requests: int) -> None:
       chatrest limits
       chatrest limits --requests 20
 
-    Makes requests that list one user, at most until one is answered 429, and shows what their replies have
-    stated. It does not search for the limit: all clients of the app share it.
+    Makes requests that list one user, at most until one is answered 429. It does not search for the limit.
     """
     client = session()
     replies, error = run(_ask(client, requests, None))

@@ -35,7 +35,6 @@ _PROXY: Final = "CHATREST_PROXY (or --proxy)"
 
 
 def session(telemetry: "Listener | tuple[()]" = (), *, app: App | None = None) -> "AsyncSession":
-    """Return a session for an app, by default the one that was chosen; errors as `chosen_app`."""
     from ..session import AsyncSession  # imports aiohttp, which a help text does not need
 
     app, headers = app or chosen_app(), headers_from_env()
@@ -98,7 +97,6 @@ def chosen_app_name() -> str | None:
 
 
 def apps_file() -> Path:
-    """Return the file of apps; raises `RequestInvalidError` if there is none."""
     if named := os.environ.get("CHATREST_APPS_FILE"):
         path = Path(expanduser(named))  # noqa: PTH111
         if not path.is_file():

@@ -78,8 +78,6 @@ class ExistingFile(click.Path):
 
 
 class OneOf(click.Choice[str]):
-    """One of some texts; its error lists them."""
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value not in self.choices:
             self.fail(f"{value!r}: expected {words_of(self.choices)}", param, ctx)
@@ -104,8 +102,6 @@ class SectionOption(click.Option):
 
 
 class SectionCommand(click.Command):
-    """A command whose help has a list of options for each section."""
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):

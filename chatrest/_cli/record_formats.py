@@ -201,7 +201,6 @@ class RecordWriter:
         self._lacks_header = has_header and self.format == "csv"
 
     def encode(self, raws: Sequence[bytes]) -> bytes:
-        """Return the output of some records, each the JSON of one on one line."""
         if self.format == "json":
             return b"".join([raw + b"\n" for raw in raws])
         lines = self._csv_lines if self.format == "csv" else self._text_lines

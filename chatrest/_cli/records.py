@@ -96,8 +96,7 @@ def print_list(
 @list_options
 @filter_options(MessageQuery)
 def messages(uid: str, on_behalf_of: str | None, **given: Any) -> None:
-    """Print the messages of UID: a readable line each to a terminal, and to a pipe or file a JSON line each,
-    exactly as the service sends it.
+    """Print the messages of UID: a readable line each to a terminal, else a JSON line each, as served.
 
     \b
     Examples:
@@ -116,8 +115,7 @@ def messages(uid: str, on_behalf_of: str | None, **given: Any) -> None:
 @list_options
 @filter_options(UserQuery)
 def users(**given: Any) -> None:
-    """Print the users of the app: a readable line each to a terminal, and to a pipe or file a JSON line each,
-    exactly as the service sends it.
+    """Print the users of the app: a readable line each to a terminal, else a JSON line each, as served.
 
     \b
     Examples:
@@ -133,8 +131,7 @@ def users(**given: Any) -> None:
 @list_options
 @filter_options(AppQuery)
 def apps(**given: Any) -> None:
-    """Print the applications of the account, with their keys hidden: a readable line each to a terminal, and
-    to a pipe or file a JSON line each.
+    """Print the applications of the account, one per line, with their keys hidden.
 
     \b
     Example:
@@ -167,8 +164,7 @@ def send(receiver: str, text: str, on_behalf_of: str | None, receiver_type: Lite
       chatrest send bob -- "-5 °C today"
 
     The request is never repeated. Without a reply, the error says that the message may have been sent, and
-    names its muid, a random id that the stored message has as well. If the service ignores --on-behalf-of, a
-    warning says so.
+    names its muid, a random id that the stored message has as well.
     """
     message = NewMessage.text(receiver, text, receiver_type=receiver_type)
     streams.output()  # raises if it is closed, before the message is sent

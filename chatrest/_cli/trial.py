@@ -45,9 +45,7 @@ def emulator(**options: Any) -> None:
       eval "$(chatrest emulator &)"          in the background, with its address and
       chatrest users --limit 3               keys in the environment of this shell
       kill $CHATREST_EMULATOR_PID
-      chatrest emulator --messages 100000 --port 8080 > emulator.env
       chatrest emulator --host 0.0.0.0       for other containers, which set CHATREST_ALLOW_HTTP=1
-                                             and an address that they can reach
     """
     with suppress(KeyboardInterrupt, asyncio.CancelledError):
         run(_serve(**options))

@@ -148,7 +148,6 @@ class _Importer:
             self._ledger.finish(number, file, batch, refused)
 
     async def _make_roles(self, roles: set[str]) -> None:
-        """Make the roles that the app does not have, with the service's defaults for their rights."""
         if not roles:
             return
         if self._roles is None:

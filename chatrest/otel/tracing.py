@@ -3,10 +3,8 @@
 Names and attributes follow the semantic conventions for HTTP client spans. The name of a span is the method
 and the path's template. A span contains no uid, query, body or key, therefore `url.full` is left out.
 
-There is no span for each attempt. The conventions prefer one for each request on the network, and allow one
-for the whole operation of a client instead. Here the call is what the caller waits for: it may spend most of
-its time waiting for the rate limit, for a place or between attempts, when there is no request to make a span
-of. Almost all calls have one attempt, so a second span would double the cost and show nothing new. All
+There is no span for each attempt, which the conventions prefer and do not require: a call may spend most of
+its time waiting, when there is no request to make a span of, and almost all calls have one attempt. All
 requests of a call send the same `traceparent`.
 """
 

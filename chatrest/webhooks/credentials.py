@@ -42,15 +42,15 @@ def credential_digests(username: str, password: str) -> list[bytes]:
     if ":" in username:
         raise RequestInvalidError("username: expected a text without a colon")
     credentials = f"{username}:{password}"
-    digests = [_digest(credentials.encode())]
+    encoded = {credentials.encode()}
     with suppress(UnicodeEncodeError):
-        digests.append(_digest(credentials.encode("latin-1")))
-    return digests
+        encoded.add(credentials.encode("latin-1"))
+    return [sha256(each).digest() for each in encoded]
 
 
 def has_credentials(headers: Headers, digests: list[bytes]) -> bool:
     """Return True if the headers have credentials with one of these digests, always in the same time."""
-    digest = _digest(_decoded_credentials(headers) or b"")
+    digest = sha256(_decoded_credentials(headers) or b"").digest()
     # A list, as `any` over a generator would stop at the first match.
     return True in [compare_digest(digest, expected) for expected in digests]
 
@@ -63,10 +63,6 @@ def header_pairs(headers: Headers) -> Iterator[tuple[str, str]]:
     for pair in pairs:
         name, value = [text if isinstance(text, str) else text.decode("latin-1") for text in pair]
         yield name.lower(), value
-
-
-def _digest(credentials: bytes) -> bytes:
-    return sha256(credentials).digest()
 
 
 def _decoded_credentials(headers: Headers) -> bytes | None:

@@ -157,7 +157,6 @@ def _with_id(record: bytes, id: bytes) -> bytes:
 
 
 def _read_struct(cls: type[Record], raw_members: RawMembers) -> Any:
-    """Return an event's `data`; raises `CoercionError` for a member that is missing or of another type."""
     values: dict[str, Any] = {}
     for field in structs.fields(cls):
         path = f"data.{field.encode_name}"

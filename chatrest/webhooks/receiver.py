@@ -89,7 +89,7 @@ class Receiver:
 
         A cancel leaves a handler that has begun running.
         """
-        deadline = _now() + self._answer_within
+        deadline = asyncio.get_running_loop().time() + self._answer_within
         refusal = self._refusal(method, headers)
         if refusal is not None:
             return refusal
@@ -168,13 +168,9 @@ def _log_refusal(answer: Answer) -> Answer:
     return answer
 
 
-def _now() -> float:
-    return asyncio.get_running_loop().time()
-
-
 async def _wait_for_first(tasks: Collection[asyncio.Task[bool]], deadline: float) -> bool:
     """Wait until one of the tasks has ended; return False if none has at the deadline. None is cancelled."""
-    seconds = max(deadline - _now(), 0.0)
+    seconds = max(deadline - asyncio.get_running_loop().time(), 0.0)
     done, _ = await asyncio.wait(set(tasks), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     return bool(done)
 

@@ -7,7 +7,6 @@ import inspect
 import re
 import sys
 from pathlib import Path
-from textwrap import wrap
 from typing import Any, Final
 
 import click
@@ -90,17 +89,9 @@ class OperationCommand(click.Command):
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         parameters = Parameters(self._endpoint).all
-        required = [parameter.label for parameter in parameters if parameter.is_required]
+        required = [f"{parameter.name}=…" for parameter in parameters if parameter.is_required]
         more = ["[KEY=VALUE]..."] if len(required) < len(parameters) else []
         return ["[OPTIONS]", *required, *more]
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the usage; unlike click's own it never breaks a name over two lines."""
-        text = " ".join(["Usage:", ctx.command_path, *self.collect_usage_pieces(ctx)])
-        lines = wrap(
-            text, formatter.width, subsequent_indent=" " * 7, break_long_words=False, break_on_hyphens=False
-        )
-        formatter.write("\n".join(lines) + "\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         endpoint, parameters = self._endpoint, Parameters(self._endpoint)

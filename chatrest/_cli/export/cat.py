@@ -29,8 +29,7 @@ _LINES: Final = 1_000
     FORMAT,
 )  # fmt: skip
 def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> None:
-    """Print the messages of the export in OUT: a readable line each to a terminal, and to a pipe or file a
-    JSON line each, as the service sent it.
+    """Print the messages of the export in OUT: a readable line each to a terminal, else a JSON line each.
 
     \b
     Examples:

@@ -110,7 +110,12 @@ PROBLEMS_SHOWN: Final = 20
 @click.argument("out")
 @option_table(
     ("--root", None, "HASH", "Of a bag of `chatrest seal`: the root hash that it must have."),
-    ("--report", LocalPath(), "FILE", "Write a report for an auditor as well: FILE.html."),
+    (
+        "--report",
+        LocalPath(),
+        "FILE",
+        "Also write a report for an auditor, into FILE.html.",
+    ),
     AS_JSON,
     QUIET,
 )
@@ -126,13 +131,9 @@ def verify(out: str, root: str | None, report: Path | None, as_json: bool, quiet
       chatrest verify s3://bucket/chat       downloads one file after the other
 
     Reads all files and compares them with the manifest and journal: every checksum and record, that no
-    message is missing or stored twice, and that no source has a gap. It needs no credentials of the service,
-    and changes nothing. While a run writes, it refuses. Exit status: 0 the export is complete and undamaged,
-    1 it is not, 2 it cannot be checked. Each problem is a line on standard error that says what can safely be
-    done.
-
-    --report writes what an auditor asks for, whatever the result is: date, version, app, plan and period,
-    counts by source and month, what is not covered, and every file with its hash.
+    message is missing or stored twice, and that no source has a gap. Each problem is a line on standard error
+    that says what can safely be done. It needs no credentials of the service, and changes nothing. Exit
+    status: 0 the export is complete and undamaged, 1 it is not, 2 it cannot be checked.
     """
     from ...export import verify as verify_export  # imports aiohttp, which a help text does not need
     from ...export.verify.report import check_name, write_report
