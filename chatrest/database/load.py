@@ -143,11 +143,8 @@ class _Loader:
                 target.execute(sql)
         self._stored_state: dict[str, str] = dict(target.execute(f"SELECT name, value FROM {STATE}"))  # noqa: S608
         stored_choice = self._stored_state.get("deleted", "keep")
-        if (stored_choice, deleted) == ("blank", "keep"):
-            raise RequestInvalidError(
-                f"deleted = 'keep': {target.name} was loaded with 'blank': expected that, or a new database",
-                name="deleted",
-            )
+        is_same = (stored_choice, deleted) != ("blank", "keep")
+        check(is_same, "deleted", deleted, f"'blank', as {target.name} was loaded with it, or a new database")
         self._state = {
             name: value for name, value in self._stored_state.items() if not name.startswith(_RUN_KEY)
         }

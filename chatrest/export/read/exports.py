@@ -222,7 +222,6 @@ def position_of(runs: Mapping[str, int]) -> Position:
 
 
 def runs_in_position(position: str) -> dict[str, int]:
-    """Return the run of each export that a position of several names."""
     return {name: int(run) for name, run in (entry.rsplit(":", 1) for entry in position.split(","))}
 
 

@@ -24,6 +24,7 @@ from msgspec import Struct
 from ..._cloud.address import is_address
 from ..._cloud.transfer import file_sha256
 from ..._core.replies.rows import row_of
+from ..._core.requests.arguments import check
 from ..._storage import InUseError
 from ..._threads import wait_for
 from ...errors import ChatRestError, RequestInvalidError
@@ -112,16 +113,11 @@ def seal(
 
 
 def _check_target(out: str | PathLike[str], target: Path) -> None:
-    if target.exists() or target.is_symlink():
-        raise RequestInvalidError(
-            f"bag = {str(target)!r}: it exists; expected the path of a new folder", name="bag"
-        )
+    is_new = not (target.exists() or target.is_symlink())
+    check(is_new, "bag", str(target), "the path of a new folder; it exists")
     if not (isinstance(out, str) and is_address(out)):
-        folder = local_path(out).resolve()
-        if target.resolve().is_relative_to(folder):
-            raise RequestInvalidError(
-                f"bag = {str(target)!r}: it is inside the export {out}; expected a folder outside", name="bag"
-            )
+        is_outside = not target.resolve().is_relative_to(local_path(out).resolve())
+        check(is_outside, "bag", str(target), f"a folder outside of the export {out}")
     if (sealed := bag_of(out)) is not None:
         raise RequestInvalidError(f"{sealed} is a bag already: copy it, and verify it with its root hash")
 

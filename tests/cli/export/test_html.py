@@ -68,7 +68,7 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
         (["html", "{new}/nothing", "{new}/site"], "nothing"),
         (["view", "{new}/nothing"], "nothing"),
         (["verify", "{out}", "--report", "x.pdf"], "--report 'x.pdf': expected a name that ends with .html"),
-        (["seal", "{out}", "/dev"], "BAG '/dev': it exists; expected the path of a new folder"),
+        (["seal", "{out}", "/dev"], "BAG '/dev': expected the path of a new folder; it exists"),
         (["load", "{out}", "mysql://x"], "DATABASE mysql://…: expected a file"),
     ],
 )

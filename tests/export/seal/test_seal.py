@@ -196,7 +196,7 @@ def test_what_is_no_root_hash_is_refused(bag: Path, out: Path, root: str) -> Non
 
 
 def test_where_no_bag_can_be_made(bag: Path, out: Path, tmp_path: Path) -> None:
-    for target, words in ((bag, "it exists"), (out / "bag", "inside the export"), (out, "it exists")):
+    for target, words in ((bag, "it exists"), (out / "bag", "outside of the export"), (out, "it exists")):
         with pytest.raises(RequestInvalidError, match=words):
             seal(out, target)
     with pytest.raises(RequestInvalidError, match="a bag already"):
