@@ -26,7 +26,7 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from .._texts import missing_extra
+from .._texts import missing_extra, plural
 from ..errors import RequestInvalidError
 from .articles import Articles, Escape, name_of
 from .headings import ConversationRow, Headings, days_script
@@ -83,7 +83,7 @@ class _Day(NamedTuple):
 
     @property
     def month(self) -> str:
-        return self.date[5:7]
+        return self.date.partition("-")[2][:2]
 
 
 class Pages:
@@ -97,6 +97,7 @@ class Pages:
             "flags": _FLAG_WORDS,
             "advice": ADVICE,
             "name_of": name_of,
+            "plural": plural,
             "weekday_of": weekday_of,
             "month_of": month_of,
         }

@@ -123,8 +123,8 @@ class Pseudonyms:
         """
         if alias := self._alias(text):
             return alias
-        first, pair, second = text.partition(_PAIR)
-        if pair and (alias := self._alias(first)) and (other := self._alias(second)):
+        first, _, second = text.partition(_PAIR)
+        if (alias := self._alias(first)) and (other := self._alias(second)):
             return f"{alias}{_PAIR}{other}"
         return None
 

@@ -153,7 +153,7 @@ class Redaction:
     def _hide(self, text: str) -> str:
         if ("%" in text or "\\u" in text or "&" in text) and _CODED.search(text):
             plain = _decoded(_decoded(text))
-            if plain != text and (hidden := self._hide_plain(plain)) != plain:
+            if (hidden := self._hide_plain(plain)) != plain:
                 return hidden
         return self._hide_plain(text)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from chatrest.emulator.media import PHRASES
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export
+from chatrest.site import write_site
 from tests.export_runs import served
 
 START: Final = 1_767_225_600
@@ -164,6 +165,14 @@ def make_export(
 
     asyncio.run(run())
     return out
+
+
+def make_site(
+    folder: Path, made: list[dict[str, Any]], more: Callable[[Store], None] = lambda _: None
+) -> Path:
+    """Return the site of an export with these messages."""
+    write_site(make_export(folder / "out", made, more), folder / "site")
+    return folder / "site"
 
 
 class Page(HTMLParser):

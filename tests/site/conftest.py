@@ -16,27 +16,20 @@ from .chats import make_export, records
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled_once() -> Iterator[None]:
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the compiled templates between sites: to compile them takes longer than a small site."""
     jinja2 = pytest.importorskip("jinja2")
     from chatrest.site import pages
 
-    environment, codes = pages._environment, dict[tuple[str, str], Any]()
+    make, cache = pages._environment, jinja2.FileSystemBytecodeCache(tmp_path_factory.mktemp("templates"))
 
-    class MemoryCache(jinja2.BytecodeCache):  # type: ignore[misc, name-defined]
-        def load_bytecode(self, bucket: Any) -> None:
-            bucket.code = codes.get((bucket.key, bucket.checksum))
-
-        def dump_bytecode(self, bucket: Any) -> None:
-            codes[bucket.key, bucket.checksum] = bucket.code
-
-    def keeping(values: dict[str, Any]) -> Any:
-        made = environment(values)
-        made.bytecode_cache = MemoryCache()
-        return made
+    def make_with_cache(values: dict[str, Any]) -> Any:
+        environment = make(values)
+        environment.bytecode_cache = cache
+        return environment
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pages, "_environment", keeping)
+        patch.setattr(pages, "_environment", make_with_cache)
         yield
 
 

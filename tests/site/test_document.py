@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from chatrest import RequestInvalidError
-from chatrest.export import seal
+from chatrest.export import runs, seal
 from tests.stored_exports import StoredParts, StoredRuns, record
 
 pytest.importorskip("jinja2")
 
 from chatrest.site import write_document
+from chatrest.site.zone import Zone
 
 from .chats import Page, message
 
@@ -35,9 +36,11 @@ def test_every_message_is_there_once_and_replies_stand_under_what_they_answer(
     replies = [each["id"] for each in made if each.get("parentId") == parent]
     at = ids.index(parent)
     assert ids[at : at + 3] == [parent, *replies]
-    words = ["The case", "Europe/Berlin", "623 in 2 conversations", "Exported", "2026-11-23 01:00:00 +01:00",
-             "2026-01-01 01:10:00 +01:00", "00:10:00 +00:00", "group_den", "id 623",
-             "question: Pizzatag?", "Deleted by Ann <b>", "Edited by Bob", "Reactions: 👍 3"]  # fmt: skip
+    exported = Zone("Europe/Berlin").time_text([*runs(out)][-1].finished * 1000)
+    words = ["The case", "Europe/Berlin", "623 in 2 conversations", f"Exported{exported}",
+             "2026-11-23 01:00:00 +01:00", "2026-01-01 01:10:00 +01:00", "00:10:00 +00:00", "group_den",
+             "id 623", "question: Pizzatag?", "Deleted by Ann <b>", "Edited by Bob",
+             "Reactions: 👍 3"]  # fmt: skip
     assert [each for each in words if each not in page.text] == []
     assert "deleted secretly" not in page.text
     assert '{"' not in page.text

@@ -1,0 +1,33 @@
+"""The contents of messages beside their texts, as values."""
+
+from typing import Any
+
+import pytest
+
+from chatrest.site.contents import call_of, duration_text, file_link, size_text
+
+
+def test_an_attachment_without_an_address_or_a_name_is_a_file() -> None:
+    names = [file_link(file, "", "file").name for file in ({}, {"url": None}, {"url": "https://x.example/"})]
+    assert names == ["file"] * 3
+
+
+def test_a_size_is_in_the_largest_unit_that_it_reaches() -> None:
+    sizes = [size_text(size) for size in (999, 1_000, 1_500_000, 2_500_000_000)]
+    assert sizes == ["999 bytes", "1 KB", "2 MB", "2.5 GB"]
+
+
+@pytest.mark.parametrize(
+    ("entity", "seconds", "text"),
+    [
+        ({"totalDuration": "01:02:03"}, 3_723, "1 h 2 min"),
+        ({"startedAt": 1_767_225_600, "endedAt": 1_767_225_609}, 9, "9 s"),
+        ({"joinedAt": 1_767_225_600_000, "endedAt": 1_767_225_665_999}, 65, "1 min 5 s"),
+        ({"totalDuration": "later", "endedAt": "soon"}, 0, ""),
+    ],
+)
+def test_a_call_has_its_duration_from_what_the_record_says(
+    entity: dict[str, Any], seconds: int, text: str
+) -> None:
+    call = call_of({"entities": {"on": {"entity": entity}}})
+    assert (call.seconds, duration_text(call.seconds)) == (seconds, text)
