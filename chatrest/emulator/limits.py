@@ -14,12 +14,16 @@ from ..errors import RequestInvalidError
 from .checked import CheckedArguments, Count
 from .service.refusals import ServiceRefusal
 
-Kind: TypeAlias = Literal["fixed", "sliding", "bucket"]
+LimitKind: TypeAlias = Literal["fixed", "sliding", "bucket"]
 Spelling: TypeAlias = Literal["a", "b", "retry-after", "none"]
 
 TOO_MANY: Final = ServiceRefusal(
     429, "ERR_TOO_MANY_REQUESTS", "Too many requests: the rate limit is reached."
 ).body
+_HEADERS: Final = {
+    "a": ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"),
+    "b": ("X-Rate-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"),
+}
 
 
 class Verdict(NamedTuple):
@@ -35,7 +39,7 @@ class Verdict(NamedTuple):
 class Limiter:
     """A counter of the requests of one class; `allow` decides on one at `now`, seconds on any clock."""
 
-    def __init__(self, kind: Kind, limit: int, window: float, burst: int) -> None:
+    def __init__(self, kind: LimitKind, limit: int, window: float, burst: int) -> None:
         self._kind, self._limit, self._window = kind, limit, window
         self._capacity = burst if kind == "bucket" else limit
         self._used = 0.0
@@ -81,7 +85,7 @@ class RateLimit(CheckedArguments, kw_only=True):
     Each class of operations (`core`, `standard`, `import`) has its own count, as in the service.
     """
 
-    kind: Kind = "fixed"
+    kind: LimitKind = "fixed"
     """`fixed`: windows begin at whole multiples of their length. `sliding`: any span of that length counts.
     `bucket`: `burst` requests at once, then `per_window` in each window, evenly."""
     per_window: Count = 500
@@ -148,9 +152,3 @@ def limit_headers(verdict: Verdict, spelling: Spelling, now: float) -> dict[str,
         return dict(zip(names[:2], values, strict=False)) if spelling == "b" else {}
     after = {} if spelling == "none" else {"Retry-After": str(max(1, ceil(verdict.wait)))}
     return dict(zip(names, values, strict=False)) | after
-
-
-_HEADERS: Final = {
-    "a": ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"),
-    "b": ("X-Rate-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"),
-}

@@ -10,7 +10,7 @@ from aiohttp import ClientSession
 from hypothesis import given, strategies as st
 
 from chatrest.emulator import Emulator, RateLimit
-from chatrest.emulator.limits import Kind, LimitCounter, Limiter, Verdict, limit_headers
+from chatrest.emulator.limits import LimitCounter, Limiter, LimitKind, Verdict, limit_headers
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 
@@ -47,7 +47,7 @@ def test_no_kind_allows_more_than_its_limit(
 
 
 @given(st.sampled_from(["fixed", "sliding", "bucket"]), STEPS, LIMITS, WINDOWS)
-def test_remaining_and_wait_are_right(kind: Kind, steps: list[float], limit: int, window: float) -> None:
+def test_remaining_and_wait_are_right(kind: LimitKind, steps: list[float], limit: int, window: float) -> None:
     limiter = RateLimit(kind=kind, per_window=limit, window=window).limiter()
     _, verdicts = run(limiter, steps)
     now, last = reduce(add, steps, 1.7e9), verdicts[-1]

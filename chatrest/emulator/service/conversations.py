@@ -66,7 +66,7 @@ def pin_fields(context: Context, view: ConversationView) -> Document:
     return context.store.views.app_pins.get((view.kind, view.party), own)
 
 
-_Test: TypeAlias = Callable[[Context, ConversationView, Any], bool]
+_Filter: TypeAlias = Callable[[Context, ConversationView, Any], bool]
 """Says if a view is in the list, by the value of a query parameter."""
 
 
@@ -79,7 +79,7 @@ def _is_pinned_by(context: Context, view: ConversationView, names: tuple[str, ..
     return pinned_by is not None and ("system" if pinned_by == APP else "me") in names
 
 
-_TESTS: Final[Mapping[str, _Test]] = {
+_FILTERS: Final[Mapping[str, _Filter]] = {
     "conversationType": lambda _, view, kind: bool(view.kind == kind),
     "searchKey": lambda context, view, text: has_text(
         _party_record(context, view), text, ("name",), anywhere=True
@@ -95,16 +95,16 @@ _TESTS: Final[Mapping[str, _Test]] = {
 
 def list_conversations(call: ServiceCall) -> LazyRecords:
     query, reader, all_views = call.query, call.acting_user, call.store.views
-    tests = [(test, query[name]) for name, test in _TESTS.items() if query.get(name)]
+    filters = [(test, query[name]) for name, test in _FILTERS.items() if query.get(name)]
     blocked = call.store.relations.of("blocked", reader) if reader else {}
     views = [
         view
         for view in all_views.all(reader)
         if not all_views.is_removed(view)
         and (view.party not in blocked or query.get("includeBlockedUsers"))
-        and all(test(call, view, value) for test, value in tests)
+        and all(test(call, view, value) for test, value in filters)
     ]
-    pin_ranks = {key: rank for rank, key in enumerate(all_views.app_pins)}
+    pin_ranks = {key: index for index, key in enumerate(all_views.app_pins)}
 
     def rank(view: ConversationView) -> tuple[Any, ...]:
         pin_rank = pin_ranks.get((view.kind, view.party), len(pin_ranks) + (view.pinned_at is None))

@@ -158,8 +158,8 @@ def list_user(call: ServiceCall) -> bytes:
     """With an acting user the conversation of the two; without, all messages that the user takes part in."""
     uid, reader = path_user(call), call.acting_user
     if reader:
-        return _list(call, conversation_list(conversation_id(uid, reader)), 10)
-    return _list(call, participant_list(uid), 100, ("perPage", "limit"))
+        return _serve_list(call, conversation_list(conversation_id(uid, reader)), 10)
+    return _serve_list(call, participant_list(uid), 100, ("perPage", "limit"))
 
 
 def list_all(call: ServiceCall) -> bytes:
@@ -169,17 +169,17 @@ def list_all(call: ServiceCall) -> bytes:
     """
     reader = call.acting_user
     if reader is None or any(call.query.get(name) for name in ("unread", "undelivered", "saved")):
-        return _list(call, ALL, 10)
-    return _list(call, participant_list(reader), 10)
+        return _serve_list(call, ALL, 10)
+    return _serve_list(call, participant_list(reader), 10)
 
 
 def list_thread(call: ServiceCall) -> bytes:
     parent = call.path["id"]
     message_record(call, parent)
-    return _list(call, thread_list(int(parent)), 100)
+    return _serve_list(call, thread_list(int(parent)), 100)
 
 
-def _list(
+def _serve_list(
     call: ServiceCall, name: str, default_size: int, sizes: tuple[str, ...] = ("limit", "perPage")
 ) -> bytes:
     """Return a page of a list, or its counts; `sizes` are the parameters of the size, the first counts."""
@@ -199,13 +199,14 @@ def get_message(call: ServiceCall) -> bytes:
 
 def _threads(call: ServiceCall, test: Test) -> Iterator[tuple[int, int, Sequence[int]]]:
     """Give the time of the newest reply, the root and the replies of each thread whose root passes a test."""
-    reader, is_own, messages = call.acting_user, call.query.get("participatedByMe"), call.store.messages
+    reader, only_own, messages = call.acting_user, call.query.get("participatedByMe"), call.store.messages
     for name, ids in call.store.lists.items():
         root = messages.get(number_of(name.removeprefix(thread_list(""))) or 0)
         if root is None or not ids or not test(root):
             continue
-        if not is_own or reader in [messages[number].sender for number in (root.number, *ids)]:
-            yield messages[ids[-1]].sent_at or 0, root.number, ids
+        if not only_own or reader in [messages[number].sender for number in (root.number, *ids)]:
+            sent_at = messages[ids[-1]].sent_at
+            yield sent_at if isinstance(sent_at, int) else 0, root.number, ids
 
 
 def list_threads(call: ServiceCall) -> bytes:
@@ -232,7 +233,7 @@ def list_threads(call: ServiceCall) -> bytes:
 
 HANDLERS: Final[dict[str, Handler]] = {
     "messages.list_user": list_user,
-    "messages.list_group": lambda call: _list(call, group_list(path_group(call)), 10),
+    "messages.list_group": lambda call: _serve_list(call, group_list(path_group(call)), 10),
     "messages.list": list_all,
     "messages.list_thread": list_thread,
     "messages.get": get_message,

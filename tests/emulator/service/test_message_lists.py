@@ -205,6 +205,12 @@ def test_a_reply_that_is_removed_is_counted_no_more(chat: ServiceClient) -> None
     assert chat("/v3/threads").ids == []
 
 
+def test_a_thread_whose_last_reply_has_no_time_is_the_oldest(chat: ServiceClient) -> None:
+    reply(chat, 1, "bob")
+    chat.store.add_message("ann", "den", "odd", receiver_type="group", parentId="2", sentAt="soon")
+    assert chat("/v3/threads").ids == [1, 2]
+
+
 def test_threads_of_users_and_groups_and_those_of_one_second_are_never_torn(chat: ServiceClient) -> None:
     for parent in (1, 2, 3):
         reply(chat, parent, "ann")
