@@ -1,7 +1,7 @@
-"""Blocking work in a thread, several items at a time, and coroutines for a caller without a loop."""
+"""Blocking work in a thread, several items at a time, the end of tasks, and coroutines without a loop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -18,9 +18,8 @@ async def in_thread(work: Callable[[], T], undo: Callable[[T], None] | None = No
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        while not task.done():  # a second cancel does not end the wait
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([task])
+        with suppress(asyncio.CancelledError):  # a second cancel does not end the wait
+            await wait_for_end([task])
         if undo is not None and task.exception() is None:
             undo(task.result())
         raise
@@ -42,6 +41,19 @@ async def for_each(items: Sequence[T], work: Callable[[T], Awaitable[object]], a
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+
+
+async def wait_for_end(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Return when all tasks have ended; a cancel is raised only then."""
+    running, interrupt = set(tasks), None
+    while running:
+        try:
+            await asyncio.wait(running)
+        except asyncio.CancelledError as error:
+            interrupt = error
+        running = {task for task in running if not task.done()}
+    if interrupt is not None:
+        raise interrupt
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, final
 
 from .._core.requests.arguments import check_count, check_optional_seconds, check_unquoted
 from .._telemetry import LOGGER
+from .._threads import wait_for_end
 from ..errors import DeadlineExceededError, FanOutError
 from .outcomes import Failure, FanOutCounts, Outcome, OutcomeQueue, Success
 
@@ -101,19 +102,10 @@ class FanOut(Generic[T, R]):
     async def __aexit__(self, *_: object) -> None:
         """Cancel all tasks and wait until they have ended, whatever happens meanwhile."""
         self._is_stopped = self._is_closed = True
-        waiting: set[asyncio.Task[Any]] = {*self._running, *self._tasks}
         self._cancel_workers()
         for task in self._tasks:
             task.cancel()
-        interruption: asyncio.CancelledError | None = None
-        while waiting:
-            try:
-                await asyncio.wait(waiting)
-            except asyncio.CancelledError as cancelled:
-                interruption = cancelled
-            waiting = {task for task in waiting if not task.done()}
-        if interruption is not None:
-            raise interruption
+        await wait_for_end((*self._running, *self._tasks))
 
     def __aiter__(self) -> Self:
         return self

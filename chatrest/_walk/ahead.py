@@ -10,6 +10,7 @@ from collections import deque
 from typing import Generic, TypeVar, final
 
 from .._core.paging.walk_state import WalkState
+from .._threads import wait_for_end
 from .source import PageReader, PendingPage
 
 T = TypeVar("T")
@@ -116,13 +117,8 @@ async def _end(task: asyncio.Task[None]) -> None:
     Its error is dropped: it was raised to the consumer, or is of no use any more.
     """
     task.cancel()
-    interrupt: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError as error:
-            interrupt = error
-    if not task.cancelled():
-        task.exception()  # asyncio would log an error that no one has looked at
-    if interrupt is not None:
-        raise interrupt
+    try:
+        await wait_for_end((task,))
+    finally:
+        if not task.cancelled():
+            task.exception()  # asyncio would log an error that no one has looked at
