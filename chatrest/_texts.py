@@ -11,9 +11,7 @@ import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-from msgspec import StructMeta
+from typing import Final
 
 from .errors import RequestInvalidError
 
@@ -71,26 +69,6 @@ def nearest(name: str, known: Collection[str]) -> str:
 
     near = get_close_matches(name, list(known), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""
-
-
-class NamedFields(StructMeta):
-    """The metaclass of structs that users make: the error of a misspelt field names the nearest one."""
-
-    if not TYPE_CHECKING:
-
-        def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, a metaclass
-            try:
-                return StructMeta.__call__(cls, *args, **kwargs)
-            except TypeError as error:
-                known = cls.__struct_fields__
-                misspelt = next((name for name in kwargs if name not in known), None)
-                fault = f": {error}"
-                if misspelt is not None:
-                    fault = f" has no field {misspelt!r}{nearest(misspelt, known)}"
-                failure = TypeError(f"{cls.__name__}{fault}")
-            finally:
-                del args, kwargs  # no frame of the error holds a value: it may be a credential
-            raise failure
 
 
 DISTRIBUTION: Final = "chatrest-client"

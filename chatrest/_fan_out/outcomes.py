@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from .._struct_help import StructHelp
+
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class OutcomeBase(Struct, Generic[T, R], frozen=True):
+class OutcomeBase(Struct, Generic[T, R], metaclass=StructHelp, frozen=True):
     """The outcome of a worker for one item: its value or its error."""
 
     item: T
@@ -61,7 +63,7 @@ else:
     Outcome = OutcomeBase
 
 
-class FanOutCounts(Struct, frozen=True):
+class FanOutCounts(Struct, metaclass=StructHelp, frozen=True):
     """The numbers of items of a fan-out at one moment."""
 
     succeeded: int

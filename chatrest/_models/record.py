@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import fields
 
 from .._secrets import TOO_DEEP, repr_fields
+from .._struct_help import StructHelp
 from ..errors import ReplyUnreadableError
 from .raw_json import read_value, write_value
 
@@ -84,7 +85,7 @@ class _Identifier:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Record(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class Record(Struct, metaclass=StructHelp, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A record of the service. `gc=False`: decoded JSON has no reference cycles to collect."""
 
     identified_by: ClassVar[str] = _Identifier()  # type: ignore[assignment]

@@ -17,6 +17,7 @@ from .._core.requests.arguments import Timeouts, check_count, check_optional_sec
 from .._core.requests.endpoint import Interface
 from .._core.requests.wire import Headers, check_headers
 from .._parameters.fields import words_of
+from .._struct_help import StructHelp
 from .._telemetry import Listener
 from .._texts import nearest
 from ..app import App, check_proxy
@@ -38,7 +39,7 @@ _LEAST_WORD: Final = 8
 """Characters of a value, and of a word of it, from which on errors hide it."""
 
 
-class RawReply(Struct, frozen=True, kw_only=True):
+class RawReply(Struct, metaclass=StructHelp, frozen=True, kw_only=True):
     """A reply of the service, byte for byte: `with_options(on_reply=…)`."""
 
     operation: str

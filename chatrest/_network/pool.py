@@ -14,6 +14,7 @@ from .._core.pace.retry import RetryBudget
 from .._core.requests.arguments import Timeouts
 from .._core.requests.endpoint import RateClass
 from .._core.requests.wire import Request
+from .._struct_help import StructHelp
 from .._texts import name_list
 from ..errors import RequestInvalidError
 from .places import PrioritySemaphore
@@ -31,7 +32,7 @@ _MINUTE: Final = 60.0
 """Seconds: the window of a limit that response headers state."""
 
 
-class LimitState(Struct, frozen=True, kw_only=True):
+class LimitState(Struct, metaclass=StructHelp, frozen=True, kw_only=True):
     """The rate limit of one app and rate class, and the requests that wait: of `session.pools[…].limits`."""
 
     app_id: str

@@ -4,7 +4,6 @@ The type of each field contains its rule and the description for errors, so docu
 text cannot differ.
 """
 
-import sys
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from itertools import compress
@@ -30,7 +29,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
 from .._secrets import HIDDEN, for_repr, is_credential, repr_fields, repr_of
-from .._texts import NamedFields
+from .._struct_help import NamedFields, help_text, phrase, written_meaning
 from ..errors import RequestInvalidError
 from ..times import TIME_FORMS, Time, parse_timestamp, timestamp_words
 from .fields import MEANINGS, ListOf, words_of
@@ -38,79 +37,24 @@ from .files import file_of
 
 C = TypeVar("C", bound="CheckedStruct")
 
-_OF_EVERY_STRUCT: Final = frozenset(dir(Struct)) - {"__class__", "__doc__", "__init__", "__module__"}
-
 
 class CheckedStructType(NamedFields):
-    """The metaclass of checked structs: what `help` says of them.
-
-    Fields are given by name. msgspec's own signature writes the rule of each field out, eight kilobytes of
-    regular expressions for the largest.
-    """
+    """The metaclass of checked structs: fields are given by name, and help shows what each accepts."""
 
     if not TYPE_CHECKING:
+        __doc__ = property(help_text)
 
         def __new__(mcls, name: str, bases: Any, members: Any, **options: Any) -> Any:
             # A class inherits the other options of msgspec, but not this one.
             return super().__new__(mcls, name, bases, members, **{"kw_only": True, **options})
 
-        def __dir__(cls) -> list[str]:  # noqa: N805
-            """The names of the class, without the methods of every struct, in which `help` would drown."""
-            return sorted(set(super().__dir__()) - _OF_EVERY_STRUCT)
-
-        @property
-        def __signature__(cls) -> Any:  # noqa: N805
-            """The fields with their plain types, for `help` and editors."""
-            from inspect import Parameter, Signature  # 10 ms, and only help needs it
-
-            hints = get_type_hints(cls)
-            return Signature(
-                Parameter(
-                    field.name,
-                    Parameter.KEYWORD_ONLY,
-                    default=Parameter.empty if field.required else field.default,
-                    annotation=hints[field.name],
-                )
-                for field in fields(cls)
-            )
-
-        @property
-        def __doc__(cls) -> str:  # noqa: N805
-            """The class's own words, and one line per field: its meaning, and what is expected."""
-            from inspect import cleandoc
-
-            lines = [cleandoc(vars(cls).get("__doc__") or ""), "", "Fields (* is required):"]
-            for field in fields(cls):
-                words = "; ".join(filter(None, (meaning(cls, field.name), cls.allowed(field.name))))
-                lines.append(f"  {field.name}{'*' if field.required else ''}: {words}")
-            return "\n".join(lines if cls.__struct_fields__ else lines[:1])
+        def _field_words(cls, field: str) -> str:  # noqa: N805, a metaclass
+            return "; ".join(filter(None, (meaning(cls, field), cls.allowed(field))))
 
 
 def meaning(kind: type, field: str) -> str:
-    """Return the words under a field in the source, as a phrase; empty for a field whose name says all."""
-    texts = (_field_texts(owner.__module__).get((owner.__name__, field)) for owner in kind.__mro__)
-    text = next(filter(None, texts), MEANINGS.get(field, "")).removesuffix(".")
-    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
-
-
-@cache
-def _field_texts(module: str) -> dict[tuple[str, str], str]:
-    """Return what the source of a module has under its fields, by class and field."""
-    import ast
-    from inspect import getsource
-    from itertools import pairwise
-
-    texts: dict[tuple[str, str], str] = {}
-    try:
-        source = getsource(sys.modules[module])
-    except (OSError, TypeError):  # compiled files alone
-        return texts
-    for kind in (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)):
-        for field, under in pairwise(kind.body):
-            match field, under:
-                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                    texts[kind.name, name] = " ".join(text.split())
-    return texts
+    """Return the meaning of a field, under it or in `MEANINGS`; empty for a field whose name says all."""
+    return written_meaning(kind, field) or phrase(MEANINGS.get(field, ""))
 
 
 # `\Z`, as `$` would also match before a final newline. A lone surrogate cannot be sent.

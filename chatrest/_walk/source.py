@@ -19,6 +19,7 @@ from .._core.replies.envelope import NO_META
 from .._core.requests.endpoint import Pairs
 from .._core.send import Send
 from .._models.meta import Meta
+from .._struct_help import StructHelp
 from ..error_codes import KINDS
 from ..errors import ApiError, CursorError, RequestInvalidError
 from .filter_check import FilterCheck
@@ -32,7 +33,7 @@ Fetch: TypeAlias = Callable[[Pairs], Awaitable[Listing[T]]]
 """A function that asks for the page at a position."""
 
 
-class Page(Struct, Generic[T], frozen=True):
+class Page(Struct, Generic[T], metaclass=StructHelp, frozen=True):
     """The items of one reply of a list, in the walk's order."""
 
     items: list[T]
@@ -57,7 +58,7 @@ class Page(Struct, Generic[T], frozen=True):
         return f"<Page of {len(self.items)} items, {len(self.raw)} bytes>"
 
 
-class TokenPage(Struct, Generic[T], frozen=True):
+class TokenPage(Struct, Generic[T], metaclass=StructHelp, frozen=True):
     """Some items of a list, and the token to continue from: `await walk.page(n)`."""
 
     items: list[T]

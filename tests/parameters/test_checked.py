@@ -291,7 +291,7 @@ def test_every_field_has_a_line_with_its_meaning_and_what_is_allowed() -> None:
             assert line.endswith(f": {'; '.join(words)}")
 
 
-def test_the_meaning_of_a_field_stands_under_it_in_the_source() -> None:
+def test_the_meaning_of_a_field_is_under_it_or_in_the_table_of_fields_that_structs_share() -> None:
     assert meaning(MessageQuery, "has_links") == "only messages with links"
     assert meaning(UserQuery, "page") == "the number of the first page, from 1"  # that of its base
     assert meaning(UserChanges, "avatar") == meaning(NewUser, "avatar") == "the address of the user's picture"

@@ -13,7 +13,7 @@ from tests.sources import LOADED_BY_NAME, MODULES, ROOT, all_facts
 
 GROUND: Final = ("errors", "_secrets", "times", "_models", "_parameters", "_core", "app")
 FLOORS: Final = {
-    "errors": 0.0, "_texts": 0.0, "error_codes": 0.0, "_secrets": 0.0, "times": 0.0,
+    "errors": 0.0, "_texts": 0.0, "_struct_help": 0.0, "error_codes": 0.0, "_secrets": 0.0, "times": 0.0,
     "_storage": 0.1, "_threads": 0.1, "_telemetry": 0.1, "_models": 0.1, "_parameters": 0.2, "_core": 0.3,
     "app": 0.4,
     "_walk": 1.0, "_resources": 1.0,

@@ -26,7 +26,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from ..._texts import NamedFields
+from ..._struct_help import NamedFields
 from ..replies.rate_signal import Signal
 from ..requests.arguments import check_optional_seconds, check_seconds, hides_arguments
 from .rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct, structs
 
-from ..._texts import NamedFields
+from ..._struct_help import NamedFields
 from ...errors import (
     ApiError,
     ChatRestError,

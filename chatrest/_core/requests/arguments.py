@@ -7,7 +7,7 @@ from typing import Final, ParamSpec, TypeVar
 from msgspec import Struct
 
 from ..._secrets import description
-from ..._texts import NamedFields
+from ..._struct_help import NamedFields
 from ...errors import ChatRestError, RequestInvalidError
 
 P = ParamSpec("P")

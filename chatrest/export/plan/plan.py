@@ -6,14 +6,14 @@ A plan is checked when it is made, and kept in the journal.
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from ..._core.requests.arguments import check
 from ..._core.requests.endpoint import check_acting_user, segment
-from ..._texts import NamedFields
+from ..._struct_help import NamedFields
 from ...errors import RequestInvalidError
 from ...times import Time as AnyTime, is_relative, parse_timestamp, timestamp_words
 from .ownership import Source, pair_of
@@ -66,6 +66,8 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
 
     Raises `RequestInvalidError` where a field is wrong, or two do not go together.
     """
+
+    argument_types: ClassVar[Mapping[str, Any]] = {"since": AnyTime | None, "until": AnyTime | None}
 
     users: Names = _NOT_GIVEN
     pairs: Pairs = _NOT_GIVEN
@@ -127,8 +129,8 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
     def continued(self, plan: "Plan", *, is_literal: bool = False) -> "Plan":
         """Return the plan by which an export by this one continues: what `plan` does not give stays.
 
-        So does the order of the sources, where they are the same, and unless `is_literal` the `since` that an
-        same age, such as `7d`, was read as by the first run: the same command can be run again.
+        So does the order of the sources, where they are the same, and unless `is_literal` the `since` that
+        the same age, such as `7d`, was read as by the first run: the same command can be run again.
         """
         given: frozenset[str] = plan.__dict__["given"]
         if plan._since_age and plan._since_age == self._since_age and not is_literal:

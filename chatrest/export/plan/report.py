@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ..._struct_help import StructHelp
 from ..._telemetry import Attempt, Telemetry
 from ..._texts import plural
 from ...errors import (
@@ -149,7 +150,7 @@ def _together(values: list[Any]) -> Any:
     return dict(counts)
 
 
-class ExportFailure(Struct, frozen=True):
+class ExportFailure(Struct, metaclass=StructHelp, frozen=True):
     """A source that could not be read to its end."""
 
     source: str
@@ -163,7 +164,7 @@ class ExportFailure(Struct, frozen=True):
         return cls(str(source), str(error), NextRun.after(error))
 
 
-class AttachmentCounts(Struct, kw_only=True):
+class AttachmentCounts(Struct, metaclass=StructHelp, kw_only=True):
     """The attachments of an export: links of messages, by the result for their files."""
 
     stored: int = 0
@@ -186,7 +187,7 @@ class AttachmentCounts(Struct, kw_only=True):
     """The most frequent reasons of those that failed, at most five of each export, each with its count."""
 
 
-class Report(Struct, kw_only=True):
+class Report(Struct, metaclass=StructHelp, kw_only=True):
     """The result of one run of an export."""
 
     run: int = 0

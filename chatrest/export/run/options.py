@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..._core.requests.arguments import check, check_count
-from ..._texts import NamedFields
+from ..._struct_help import NamedFields
 from ...errors import RequestInvalidError
 from ...session import AsyncSession
 from ..dataset.attachments import AttachmentOptions

@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
+from ..._struct_help import StructHelp
 from ..._texts import name_list
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST
@@ -115,7 +116,7 @@ class Finding(NamedTuple):
     advice: Remedy | None = None
 
 
-class Problem(Struct, frozen=True):
+class Problem(Struct, metaclass=StructHelp, frozen=True):
     """A problem of an export, or a note about it."""
 
     kind: Kind
@@ -132,7 +133,7 @@ class Problem(Struct, frozen=True):
         return f"{self.subject}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
 
 
-class VerifyResult(Struct, kw_only=True):
+class VerifyResult(Struct, metaclass=StructHelp, kw_only=True):
     """The result of `verify`."""
 
     ok: bool = False
