@@ -21,27 +21,27 @@ class ChangingService:
         self.users: dict[str, bool] = {}
         self.members: dict[str, set[str]] = {}
         for _ in range(dice.randrange(3, 9)):
-            self._come()
+            self._join_app()
         for number in range(dice.randrange(3)):
             guid = f"g{number}"
             store.add_group(guid)
             self.members[guid] = set(dice.sample(sorted(self.users), dice.randrange(1, len(self.users))))
 
     @property
-    def there(self) -> list[str]:
-        return sorted(uid for uid, is_there in self.users.items() if is_there)
+    def active_users(self) -> list[str]:
+        return sorted(uid for uid, is_active in self.users.items() if is_active)
 
-    def day(self, most: int = 50) -> None:
+    def pass_day(self, most: int = 50) -> None:
         for _ in range(self.dice.randrange(most)):
             self._step()
 
     def _step(self) -> None:
-        changes = [self._come_to_groups, self._leave_app, self._return, self._leave_group, self._delete]
+        changes = [self._join_app_and_groups, self._leave_app, self._return, self._leave_group, self._delete]
         changes += [self._edit] * 2 + [self._send_to_group] * 6 + [self._send_to_user] * 27
         self.dice.choice(changes)()
 
-    def _come_to_groups(self) -> None:
-        self._come()
+    def _join_app_and_groups(self) -> None:
+        self._join_app()
         uid = list(self.users)[-1]
         for guid, members in self.members.items():
             if self.dice.random() < 0.4:
@@ -49,14 +49,14 @@ class ChangingService:
                 self.store.show(self.of_group(guid), f"u:{uid}")
 
     def _leave_app(self) -> None:
-        if len(self.there) > 2:
-            uid = self.dice.choice(self.there)
+        if len(self.active_users) > 2:
+            uid = self.dice.choice(self.active_users)
             self.users[uid] = False
             self.store.people.remove_user(uid)
 
     def _return(self) -> None:
-        if away := sorted(self.users.keys() - set(self.there)):
-            uid = self.dice.choice(away)
+        if inactive_users := sorted(self.users.keys() - set(self.active_users)):
+            uid = self.dice.choice(inactive_users)
             self.users[uid] = True
             self.store.add_user(uid)
 
@@ -75,14 +75,14 @@ class ChangingService:
     def _send_to_group(self) -> None:
         if self.members:
             guid = self.dice.choice(sorted(self.members))
-            if senders := sorted(self.members[guid] & set(self.there)):
+            if senders := sorted(self.members[guid] & set(self.active_users)):
                 self.send(self.dice.choice(senders), guid)
 
     def _send_to_user(self) -> None:
-        if len(self.there) > 1:
-            self.send(*self.dice.sample(self.there, 2))
+        if len(self.active_users) > 1:
+            self.send(*self.dice.sample(self.active_users, 2))
 
-    def _come(self) -> None:
+    def _join_app(self) -> None:
         uid = f"u{len(self.users)}"
         self.users[uid] = True
         self.store.add_user(uid)
@@ -91,7 +91,7 @@ class ChangingService:
         """Edit a message, of a group by anybody: the conversation shows that by another message."""
         if not (ids := self.texts()):
             return
-        number, by = self.dice.choice(ids), self.dice.choice(self.there)
+        number, by = self.dice.choice(ids), self.dice.choice(self.active_users)
         entity = json.loads(edit(self.store, number, f"edited {self.dice.random()}"))
         if entity["receiverType"] == "user":
             by = entity["sender"]
@@ -120,7 +120,7 @@ class ChangingService:
         return [number for number, raw in records if json.loads(raw)["category"] == "message"]
 
     def visible(self, *, with_groups: bool) -> set[int]:
-        lists = [f"u:{uid}" for uid in self.there]
+        lists = [f"u:{uid}" for uid in self.active_users]
         lists += [f"c:group_{guid}" for guid in self.members if with_groups]
         return {number for name in lists for number in self.store.matching(name)}
 

@@ -32,7 +32,7 @@ from chatrest.emulator import Emulator
 
 LOGGER: Final = logging.getLogger(__name__)
 REQUEST_SECONDS: Final = 3.0  # for all calls of a request
-PAGE: Final = 20
+PAGE_SIZE: Final = 20
 ERRORS: Final = (
     # First: two of its subclasses are a ServerError or a DeadlineExceededError, too.
     (errors.OutcomeUnknownError, 504, "outcome_unknown"),
@@ -77,8 +77,8 @@ UserChat: TypeAlias = Annotated[AsyncSession, Depends(open_chat)]
 async def read_messages(peer: str, chat: UserChat, cursor: str | None = None) -> dict[str, Any]:
     """Return a page of the conversation with `peer`, newest first; `next` is the token of the next page."""
     # A token moves within this very list: the uid of the signed-in user cannot be replaced by it.
-    page = await chat.messages.list_user(peer, MessageQuery(affix="prepend"), cursor=cursor).page(PAGE)
-    return {"messages": [fields(message) for message in page.items], "next": page.next}
+    page = await chat.messages.list_user(peer, MessageQuery(affix="prepend"), cursor=cursor).page(PAGE_SIZE)
+    return {"messages": [message_view(message) for message in page.items], "next": page.next}
 
 
 async def send_message(peer: str, new: NewText, chat: UserChat) -> dict[str, Any]:
@@ -86,11 +86,11 @@ async def send_message(peer: str, new: NewText, chat: UserChat) -> dict[str, Any
     if new.repeated:
         sent = await chat.messages.find_sent(new.muid, receiver=peer)
         if sent is not None:
-            return fields(sent)
-    return fields(await chat.messages.send(NewMessage.text(peer, new.text, muid=new.muid)))
+            return message_view(sent)
+    return message_view(await chat.messages.send(NewMessage.text(peer, new.text, muid=new.muid)))
 
 
-def fields(message: Message) -> dict[str, Any]:
+def message_view(message: Message) -> dict[str, Any]:
     """Return what the browser shows of a message of any kind."""
     # A user may write half of a character, which UTF-8 cannot express.
     text = (message.text or f"({message.category})").encode("utf-8", "replace").decode()

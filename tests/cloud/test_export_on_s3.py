@@ -76,9 +76,9 @@ async def test_machines_claim_the_parts_of_a_bucket(
     monkeypatch.setattr("chatrest.export.run.night.PAUSE", 0.0)
     address, dice = f"s3://{bucket}/chat", Random(7)
     async with served(fill_in=lambda _: None) as service:
-        town = ChangingService(service.store, dice)
+        world = ChangingService(service.store, dice)
         for night in range(2):
-            town.day(120)
+            world.pass_day(120)
 
             async def claim(machine: str) -> None:
                 dice = {"a": 0.1, "b": 0.5}[machine[-1]]  # each begins with another part
@@ -88,7 +88,7 @@ async def test_machines_claim_the_parts_of_a_bucket(
             await asyncio.gather(*(claim(f"{night}-{machine}") for machine in "ab"))
             ids = await stored_ids(address)
             assert len(ids) == len(set(ids))
-            assert town.visible(with_groups=False) <= set(ids)
+            assert world.visible(with_groups=False) <= set(ids)
         assert all(verify(f"{address}/part={number:02}").ok for number in range(COUNT))
         assert Counter(int(message.id) for message in read(address)) == Counter(ids)
         for options in ({"parts": 4}, {"plan": Plan(users=["u1"])}, {"part": 3}):
@@ -108,10 +108,10 @@ async def test_a_machine_that_is_lost_loses_its_part_to_the_next_one(
     monkeypatch.setitem(Lease.__init__.__kwdefaults__, "seconds", 1.0)  # type: ignore[attr-defined]
     address, dice = f"s3://{bucket}/chat", Random(3)
     async with served(fill_in=lambda _: None) as service:
-        town = ChangingService(service.store, dice)
+        world = ChangingService(service.store, dice)
         died = 0
         for _ in range(3):
-            town.day(60)
+            world.pass_day(60)
             fate = Fate(tmp_path / "a", dice.randrange(2, 16))
             options: dict[str, Any] = {"parts": COUNT, "claim": True}
             with monkeypatch.context() as patched, suppress(ProcessDeath):
@@ -122,7 +122,7 @@ async def test_a_machine_that_is_lost_loses_its_part_to_the_next_one(
             died += fate.dead
             if fate.dead:
                 fate.rise()
-            town.day(20)
+            world.pass_day(20)
             await export(service.session, address, journal=tmp_path / "b", **options)
             ids = await stored_ids(address)
             assert len(ids) == len(set(ids))
@@ -131,7 +131,7 @@ async def test_a_machine_that_is_lost_loses_its_part_to_the_next_one(
             assert (await export(service.session, address, journal=tmp_path / machine)).complete
         ids = await stored_ids(address)
         assert len(ids) == len(set(ids))
-        assert town.visible(with_groups=False) <= set(ids)
+        assert world.visible(with_groups=False) <= set(ids)
         assert verify(address).ok
 
 

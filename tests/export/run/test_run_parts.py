@@ -52,16 +52,16 @@ async def dies(
             return None
 
 
-def check_exact(out: Path, town: ChangingService, *, with_groups: bool) -> None:
+def check_exact(out: Path, world: ChangingService, *, with_groups: bool) -> None:
     """Check that all that lists show is there, each message once and as it is now."""
     raws = stored(out)
     records = {int(json.loads(raw)["id"]): raw for raw in raws}
     twice = [each for each, count in Counter(json.loads(raw)["id"] for raw in raws).items() if count > 1]
     assert not twice
-    visible = town.visible(with_groups=with_groups)
+    visible = world.visible(with_groups=with_groups)
     assert not visible - records.keys()
     ids = sorted(visible)
-    served = map(json.loads, town.store.records(ids))  # an action shows a message in another spelling
+    served = map(json.loads, world.store.records(ids))  # an action shows a message in another spelling
     assert [json.loads(records[number]) for number in ids] == list(served)
     assert verify(out).ok
     for part in parts_of(out):
@@ -78,9 +78,9 @@ async def test_nights_with_kills(seed: int, tmp_path: Path, monkeypatch: pytest.
     dice = Random(seed)
     with_groups = bool(seed % 2)
     async with served(fill_in=lambda _: None) as service:
-        town = ChangingService(service.store, dice)
-        town.day()
-        plan = Plan(all_users=True, groups=sorted(town.members) if with_groups else [])
+        world = ChangingService(service.store, dice)
+        world.pass_day()
+        plan = Plan(all_users=True, groups=sorted(world.members) if with_groups else [])
         jobs = {tmp_path / f"of-{count}": count for count in (1, 2, 7)}
         for _ in range(dice.randrange(1, 5)):
             for out, count in jobs.items():
@@ -89,13 +89,13 @@ async def test_nights_with_kills(seed: int, tmp_path: Path, monkeypatch: pytest.
                     await dies(service.session, out, dice.randrange(1, 60 * count), monkeypatch, **options)
                 else:
                     await export(service.session, out, **options)
-                town.day(15)
-            town.day()
+                world.pass_day(15)
+            world.pass_day()
         for out in jobs:
             await export(service.session, out, plan, parts=jobs[out])  # ends a night that was interrupted
             report = await export(service.session, out, recheck=WHOLE)
             assert report.complete, report.all_reasons
-            check_exact(out, town, with_groups=with_groups)
+            check_exact(out, world, with_groups=with_groups)
             assert report.messages == len(stored(out))
 
 
@@ -245,16 +245,16 @@ async def test_nights_of_a_service_without_a_list_of_all(seed: int, tmp_path: Pa
     dice = Random(seed)
     async with served(fill_in=lambda _: None) as service:
         service.emulator.weather.add(Status(403, route="messages.list"))
-        town = ChangingService(service.store, dice)
+        world = ChangingService(service.store, dice)
         for _ in range(3):
-            town.day()
+            world.pass_day()
             await export(service.session, tmp_path, parts=5)
             await export(service.session, tmp_path, part=dice.randrange(5))
         report = await export(service.session, tmp_path, recheck=WHOLE)
         assert report.complete, report.all_reasons
         report = await export(service.session, tmp_path, recheck=WHOLE)
         assert report.complete, report.all_reasons
-        check_exact(tmp_path, town, with_groups=False)
+        check_exact(tmp_path, world, with_groups=False)
 
 
 # ── wrong use ──
