@@ -65,12 +65,13 @@ class Dataset:
         rechecks: bool = False,
     ) -> None:
         meta = export.journal
-        self._tables = tables_of([*_stored(meta[ASKED_TABLES], list[str], []), *tables])
+        self._tables = tables_of([*msgspec.json.decode(meta[ASKED_TABLES] or "[]", type=list[str]), *tables])
         if tables:
             meta[ASKED_TABLES] = msgspec.json.encode(self._tables).decode()
         if attachments is not None:
             meta[ASKED_ATTACHMENTS] = msgspec.json.encode(attachments).decode()
-        self._attachments = _stored(meta[ASKED_ATTACHMENTS], AttachmentOptions, None)
+        limits = msgspec.json.decode(meta[ASKED_ATTACHMENTS] or "null", type=AttachmentOptions | None)
+        self._attachments: AttachmentOptions | None = limits
         self._export = export
         if self._attachments is not None and rechecks:
             with AttachmentRun(export, self._attachments) as run:
@@ -122,13 +123,6 @@ class Dataset:
         for reason in lacking:
             report.lacks(reason)
         report.complete = complete and not lacking
-
-
-def _stored(text: str | None, kind: Any, default: Any) -> Any:
-    try:
-        return default if text is None else msgspec.json.decode(text, type=kind)
-    except msgspec.DecodeError as error:
-        raise ChatRestError(f"the journal is damaged: {error}") from None
 
 
 def _reasons(counts: AttachmentCounts) -> list[str]:

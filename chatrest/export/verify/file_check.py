@@ -126,10 +126,10 @@ class FileCheck:
             yield Finding("duplicate", _name_now(file), text, Remedy.REBUILD)
         noted = IdSet.union(block.ids for block in journal.iter_blocks(file.number))
         only_in_file = [*journal.texts(ids_in_file - noted), *unknown]
-        for ids, holder in ((journal.texts(noted - ids_in_file), "journal"), (only_in_file, "file")):
-            if ids:
-                text = f"the ids of journal and file differ: {id_list(ids)} only in the {holder}"
-                yield Finding("content", _name_now(file), text, Remedy.REBUILD)
+        sides = ((journal.texts(noted - ids_in_file), "journal"), (only_in_file, "file"))
+        if words := [f"{id_list(ids)} only in the {holder}" for ids, holder in sides if ids]:
+            text = f"the ids of journal and file differ: {'; '.join(words)}"
+            yield Finding("content", _name_now(file), text, Remedy.REBUILD)
 
     def _attachment_findings(self, table: Path) -> Iterator[Finding]:
         for row in attachment_rows(table):
