@@ -233,7 +233,7 @@ async def test_a_service_that_repeats_its_only_page_of_users_is_exported(tmp_pat
 # ── nothing ──
 
 
-async def test_an_empty_list_of_the_app_beside_lists_of_users_is_not_whole(tmp_path: Path) -> None:
+async def test_an_empty_app_list_beside_lists_of_users_is_not_complete(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT), users=["nobody", "ann", "bob"])
     service.spoil = lambda request, reply: (
         reply if "uid" in request.match_info else {"data": [], "meta": one_page([])}
@@ -247,7 +247,7 @@ async def test_an_empty_list_of_the_app_beside_lists_of_users_is_not_whole(tmp_p
     assert ids_of(tmp_path / "out") == ALL
 
 
-async def test_a_list_of_users_that_is_empty_beside_messages_is_not_whole(tmp_path: Path) -> None:
+async def test_an_empty_list_of_users_beside_messages_is_not_complete(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT), users=[])
     async with service.session() as session:
         report = await export(session, tmp_path / "out", Plan(all_users=True))

@@ -111,7 +111,7 @@ async def test_a_message_missing_from_its_own_list_is_read_from_the_middle_of_an
 @pytest.mark.parametrize(
     ("strange", "end_is_known"), [(Refuses, True), (Ignores, False), (IsEmpty, True), (Refuses, False)]
 )
-async def test_a_lost_file_in_the_midst_is_read_again(
+async def test_a_lost_file_in_the_middle_is_read_again(
     strange: Any, end_is_known: bool, tmp_path: Path
 ) -> None:
     async with served(200, loose=False) as service:
@@ -131,7 +131,7 @@ def ids(records: Iterable[bytes]) -> list[int]:
 
 
 @every_way
-async def test_idle_workers_come_into_a_source_as_far_as_it_lets_them(
+async def test_idle_workers_divide_a_source_as_far_as_it_permits(
     strange: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)

@@ -29,7 +29,7 @@ def page(number: int, size: int = 10) -> FetchedPage:
 
 
 @loop_over("seed", range(5))
-async def test_no_page_is_lost_or_repeated_and_the_room_is_kept(
+async def test_no_page_is_lost_or_repeated_and_the_byte_limit_is_kept(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice, room, largest = random.Random(seed), 50, 40
@@ -67,7 +67,7 @@ async def test_no_page_is_lost_or_repeated_and_the_room_is_kept(
     assert most < room + largest
 
 
-async def test_a_cancelled_walk_has_put_nothing_and_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_cancelled_reader_adds_no_page_and_blocks_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_queues, "WAITING_BYTES", 10)
     queue = new_queue()
     await queue.add(page(0))

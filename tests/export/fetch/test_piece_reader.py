@@ -138,6 +138,6 @@ def test_an_error_after_the_first_page_is_no_refusal() -> None:
         read(service, 4, piece(5, 20, is_guess=True))
 
 
-def test_a_guess_that_shows_the_item_before_the_piece_alone_is_an_end() -> None:
+def test_a_guess_that_shows_only_the_item_before_the_piece_is_its_end() -> None:
     pages = read(Service(tuple(range(1, 31))), 4, piece(30, is_guess=True))
     assert (ids(pages), len(pages)) == ([], 1)

@@ -85,7 +85,7 @@ async def test_a_complete_export_has_every_message_once(seed: int, tmp_path: Pat
 
 @pytest.mark.parametrize("edited", [(100,), (98, 99, 100), (100, 110)], ids=str)
 @pytest.mark.parametrize("later", [0, 30])
-async def test_a_last_message_that_was_edited_is_no_position_to_continue_after(
+async def test_a_list_is_not_continued_after_a_last_message_that_was_edited(
     edited: tuple[int, ...], later: int, tmp_path: Path
 ) -> None:
     """In a list in the order of the last change it comes after messages that are new."""

@@ -145,7 +145,7 @@ async def test_a_record_of_the_same_time_that_says_something_else_is_asked_for(
     assert texts_of(tmp_path)["2"] == "something else"
 
 
-async def test_a_run_asks_for_so_many_and_the_next_one_goes_on(
+async def test_a_run_asks_for_a_limited_number_and_the_next_one_continues(
     service: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edits, "MOST_ASKED", 2)

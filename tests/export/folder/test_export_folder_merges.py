@@ -24,7 +24,7 @@ def data_files(folder: Path) -> list[str]:
     return [name for name in files(folder) if name.startswith("messages/")]
 
 
-async def test_small_files_are_merged_and_the_export_goes_on(
+async def test_small_files_are_merged_and_the_export_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:

@@ -120,7 +120,7 @@ def test_covered_ids_stay_covered_in_any_order_of_pages(pages: list[tuple[int, i
 
 
 @pytest.mark.parametrize("at", ["", "{", "null", "5", '"x"', "[[1,2]]", '[["id"]]', '{"id":"5"}', "[" * 9999])
-def test_a_place_that_a_hand_has_broken_is_none(path: Path, at: str) -> None:
+def test_an_edited_position_of_a_journal_is_not_used(path: Path, at: str) -> None:
     Journal(path, {}).close()
     by_hand(path, f"INSERT INTO covered VALUES(1, 1, 5, '{at}'), (1, 9, 9, '[[\"id\",\"9\"]]')")
     by_hand(path, f"INSERT INTO rechecks VALUES(1, 0, 5, 9, '{at}')")

@@ -16,7 +16,7 @@ from tests.export_runs import GROUPS, manifest_of, served
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
-async def test_it_describes_the_plan_and_the_files(tmp_path: Path) -> None:
+async def test_a_manifest_describes_the_plan_and_the_files(tmp_path: Path) -> None:
     plan = Plan(all_users=True, groups=GROUPS, compress="gzip")
     async with served(150, loose=False) as service:
         report = await export(service.session, tmp_path / "out", plan)
@@ -36,7 +36,7 @@ async def test_it_describes_the_plan_and_the_files(tmp_path: Path) -> None:
         assert (journal["generation"], journal.rows_sha256()) == (manifest.generation, manifest.journal_facts)
 
 
-async def test_any_change_of_it_is_found(tmp_path: Path) -> None:
+async def test_any_change_of_a_manifest_is_noticed(tmp_path: Path) -> None:
     async with served(60) as service:
         await export(service.session, tmp_path / "out", Plan(everything=True))
     path = tmp_path / "out" / NAME

@@ -1,14 +1,16 @@
-"""Frames: each by itself, and one after the other a file that any tool reads."""
+"""Compressed members: each by itself, and one after the other a file that any tool reads."""
 
 import gzip
 import io
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
-from chatrest.errors import RequestInvalidError
+from chatrest.errors import ChatRestError, RequestInvalidError
 from chatrest.export.formats.compression import compression
+from chatrest.export.formats.stored_records import line_batches
 from chatrest.export.plan.plan import COMPRESS
 
 zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
@@ -16,7 +18,7 @@ blocks = st.lists(st.binary(max_size=200) | st.binary(max_size=9).map(lambda par
 
 
 @given(blocks)
-def test_files_of_frames_are_read_by_others(parts: list[bytes]) -> None:
+def test_files_of_several_compressed_members_are_read_by_others(parts: list[bytes]) -> None:
     whole = b"".join(parts)
     with gzip.open(io.BytesIO(b"".join(map(compression("gzip").pack, parts)))) as file:
         assert file.read() == whole
@@ -38,3 +40,12 @@ def test_the_error_of_a_missing_compression_says_what_to_install(monkeypatch: py
     with pytest.raises(RequestInvalidError, match=r"compress = 'zstd' needs the extra 'zstd'"):
         compression("zstd")
     assert compression("gzip").suffix == ".gz"
+
+
+@pytest.mark.parametrize(("compress", "suffix"), [("gzip", ".gz"), ("zstd", ".zst")])
+def test_a_last_member_without_its_end_is_damage(compress: str, suffix: str, tmp_path: Path) -> None:
+    packed = compression(compress).pack(b"{}\n" * 9)  # type: ignore[arg-type]
+    path = tmp_path / f"lines.ndjson{suffix}"
+    path.write_bytes(packed + packed[:-4])
+    with pytest.raises(ChatRestError, match="its last part has no end"):
+        list(line_batches(path, path.name, path.stat().st_size))

@@ -86,7 +86,7 @@ def test_the_ids_of_rows_are_a_set_of_numbers_and_the_others_by_their_keys(
 
 
 @given(st.lists(st.integers(-9, 99)))
-def test_the_times_are_those_of_the_rows_that_tell_one(sent: list[int]) -> None:
+def test_times_ignores_rows_without_a_time(sent: list[int]) -> None:
     known = [each for each in sent if each != UNKNOWN]
     expected = (*((min(known), max(known)) if known else (UNKNOWN, UNKNOWN)), UNKNOWN not in sent)
     assert times([Row(sent_at=each) for each in sent]) == expected

@@ -42,7 +42,7 @@ def ends_of(row: Row) -> tuple[str, str, str]:
 
 
 @given(plans, messages)
-def test_of_those_that_claim_a_message_exactly_one_writes_it(plan: list[Source], row: Row) -> None:
+def test_exactly_one_of_the_claimants_writes_a_message(plan: list[Source], row: Row) -> None:
     claims = OwnershipRules(plan)
     served = [source for source in plan if is_served(source, row)]
     writers = [source for source in plan if claims.writes(source, *ends_of(row))]
@@ -54,7 +54,9 @@ def test_of_those_that_claim_a_message_exactly_one_writes_it(plan: list[Source],
 
 
 @given(plans, messages)
-def test_the_surer_one_goes_first_and_among_users_the_one_known_longer(plan: list[Source], row: Row) -> None:
+def test_groups_and_pairs_write_before_users_and_users_in_the_order_of_listing(
+    plan: list[Source], row: Row
+) -> None:
     order = ["everything", "group", "pair", "user"]
     served = [source for source in plan if is_served(source, row)]
     expected = sorted(served, key=lambda source: (order.index(source.kind), plan.index(source)))
@@ -63,7 +65,7 @@ def test_the_surer_one_goes_first_and_among_users_the_one_known_longer(plan: lis
 
 @given(plans, st.lists(names, max_size=4), messages)
 @example([Source("user", ("a",))], ["b"], Row("", "", "b", "a", "user"))
-def test_users_who_come_later_take_nothing_from_those_who_were_there(
+def test_users_listed_later_own_no_message_of_earlier_users(
     plan: list[Source], later: list[str], row: Row
 ) -> None:
     claims = OwnershipRules(plan)
@@ -75,7 +77,9 @@ def test_users_who_come_later_take_nothing_from_those_who_were_there(
 
 
 @given(plans, st.lists(messages, max_size=12))
-def test_a_judge_that_forgets_judges_as_before(plan: list[Source], rows: list[Row]) -> None:
+def test_rules_of_ownership_with_a_full_cache_give_the_same_writer(
+    plan: list[Source], rows: list[Row]
+) -> None:
     claims = OwnershipRules(plan)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rules_module, "_MAX_CLAIMANTS", 2)

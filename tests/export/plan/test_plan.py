@@ -57,7 +57,7 @@ def test_a_plan_names_its_sources_each_once() -> None:
 
 
 @loop_over("name", ["users", "groups", "pairs"])
-def test_an_empty_list_of_names_is_nobody_and_not_everybody(name: str) -> None:
+def test_an_empty_list_of_names_exports_no_user(name: str) -> None:
     plan = Plan(**{name: []})
     assert not plan.all_users
     assert plan.sources == ()
@@ -119,7 +119,7 @@ def test_the_error_of_a_wrong_field_names_it_its_value_and_the_expected_ones(
 
 
 @loop_over("more", [{"users": ["a"]}, {"groups": ["g"]}, {"pairs": [("a", "b")]}, {"all_users": True}])
-def test_everything_stands_alone(more: dict[str, Any]) -> None:
+def test_everything_cannot_be_combined_with_other_sources(more: dict[str, Any]) -> None:
     with pytest.raises(RequestInvalidError, match=r"^everything = True: cannot be combined with other"):
         Plan(everything=True, **more)
 
@@ -137,7 +137,7 @@ def test_everything_stands_alone(more: dict[str, Any]) -> None:
         ("9999-12-31", 253_402_214_400, 253_402_300_799),
     ],
 )
-def test_a_moment_is_kept_as_a_timestamp_and_an_end_holds_the_whole_of_a_date(
+def test_a_time_is_kept_as_a_timestamp_and_until_includes_the_day_of_a_date(
     moment: int | date | str, since: int, until: int
 ) -> None:
     plan = Plan(since=moment, until=moment)
@@ -165,7 +165,7 @@ def test_a_plan_that_was_damaged_is_refused_in_words(text: str) -> None:
 
 
 @loop_over("out", ["s3://bucket/chat", "gs://b", Path("s3://bucket/chat")])
-def test_an_object_store_is_no_folder(out: str | Path) -> None:
+def test_the_address_of_an_object_store_is_not_a_folder(out: str | Path) -> None:
     with pytest.raises(RequestInvalidError, match=r"^out = .*: \w+:// is not a local folder; .* expected"):
         local_path(out)
 
@@ -181,7 +181,7 @@ def test_a_path_of_this_machine_is_kept_as_it_is(out: str) -> None:
     assert local_path(out) == Path(out)
 
 
-def test_a_plan_in_words_has_its_window() -> None:
+def test_the_words_of_a_plan_include_its_window() -> None:
     plan = Plan(all_users=True, groups=["den"], since="2026-01-01", until="2026-02-01T10:00:00Z")
     assert plan.full_words == "all users; group den, since=2026-01-01, until=2026-02-01T10:00:00Z"
     assert Plan(users=["ann"]).full_words == "user ann"

@@ -57,6 +57,15 @@ def test_a_report_says_whether_another_run_can_help(
         assert NextRun.after(caught.value) is expected
 
 
+def test_a_run_of_some_sources_lacks_only_what_it_was_asked_for() -> None:
+    Report(only=["user a"], not_read=3).check()
+    for lacking in ("some sources are not read", ExportFailure.of("user a", ConnectError("down"))):
+        report = Report(only=["user a"])
+        report.lacks(lacking)
+        with pytest.raises(ExportIncompleteError):
+            report.check()
+
+
 def test_a_fault_is_shown_until_a_request_succeeds() -> None:
     progress = Progress()
     progress.heard(attempt(status=503, error="ServerError"))

@@ -93,7 +93,7 @@ async def test_an_app_that_fails_does_not_stop_the_others(tmp_path: Path) -> Non
     assert numbers(tmp_path, 3) == [20, 21, 22]
 
 
-async def test_a_run_that_was_cancelled_goes_on(tmp_path: Path) -> None:
+async def test_a_cancelled_run_is_continued(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         apps = [AppExport(each.app) for each in await started(stack, 3)]
         ended: list[bool] = []

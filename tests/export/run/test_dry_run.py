@@ -102,7 +102,7 @@ async def test_a_refused_key_is_raised(service: Emulator) -> None:
             await estimate(session)
 
 
-async def test_nothing_is_made(session: AsyncSession, tmp_path: Path) -> None:
+async def test_a_dry_run_makes_no_file(session: AsyncSession, tmp_path: Path) -> None:
     await estimate(session, None, tmp_path / "a" / "b")
     assert not (tmp_path / "a").exists()
     before = snapshot(tmp_path)

@@ -125,7 +125,7 @@ async def test_a_service_without_the_apps_own_list_has_an_open_end(status: int, 
         assert_whole(tmp_path / "out", service.expected())
 
 
-async def test_lists_with_more_than_the_apps_own_one_are_read_beyond_its_end(tmp_path: Path) -> None:
+async def test_lists_with_later_messages_than_the_app_list_are_read_to_their_end(tmp_path: Path) -> None:
     """Their ends up to the app's newest message, which is too low, count no more."""
     async with served(fill_in=lambda store: fill_plain(store, 120)) as service:
         expected = service.expected()

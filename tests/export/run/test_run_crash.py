@@ -172,7 +172,7 @@ async def test_two_deaths_of_a_recheck_leave_each_older_version_once(
 
 
 @pytest.mark.parametrize("files", [FORMATS[0], FORMATS[5], {"format": "parquet"}], ids=str)
-async def test_journal_and_manifest_of_any_instant_go_on_beside_the_files_that_their_run_left(
+async def test_an_older_journal_and_manifest_continue_beside_the_files_of_their_run(
     files: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies: list[Path] = []

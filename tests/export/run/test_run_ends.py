@@ -95,7 +95,7 @@ async def test_the_pages_that_wait_when_a_run_is_cancelled_are_written(tmp_path:
 
 
 @pytest.mark.parametrize("turns", [0, 7, 30])
-async def test_a_cancel_at_any_turn_of_the_loop_lets_go_of_the_folder(turns: int, tmp_path: Path) -> None:
+async def test_a_cancel_at_any_turn_of_the_loop_releases_the_folder(turns: int, tmp_path: Path) -> None:
     async with served(60) as service:
         work = asyncio.ensure_future(export(service.session, tmp_path / "out", Plan(**MIXED)))
         for _ in range(turns):
@@ -157,7 +157,7 @@ async def test_an_export_stays_complete_if_the_disk_was_full_before_anything_cha
     assert (manifest_of(out).complete, verify(out).ok) == (True, True)
 
 
-async def test_the_log_tells_a_full_disk_in_words(tmp_path: Path) -> None:
+async def test_the_log_of_runs_names_a_full_disk(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(20) as service:
         with pytest.raises(OSError, match="No space left") as caught:
@@ -332,7 +332,7 @@ class SlowDisk(Disk):
 
 @pytest.mark.parametrize("sync", [1, 2, 3])
 @pytest.mark.usefixtures("small_pages")
-async def test_an_export_that_is_cancelled_twice_lets_go_of_its_folder(sync: int, tmp_path: Path) -> None:
+async def test_an_export_that_is_cancelled_twice_releases_its_folder(sync: int, tmp_path: Path) -> None:
     async with served(100) as service:
         gate = Gate()
         work = asyncio.ensure_future(

@@ -24,7 +24,7 @@ from tests.export_runs import MIXED, assert_whole, manifest_of, records, served
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
 
-async def test_of_exports_that_begin_at_once_one_wins(tmp_path: Path) -> None:
+async def test_one_of_several_exports_that_begin_at_the_same_time_runs(tmp_path: Path) -> None:
     async with served(60) as service:
         for count in (2, 3, 4):
             out = tmp_path / str(count)

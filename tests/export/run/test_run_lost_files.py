@@ -42,7 +42,7 @@ async def test_files_that_were_harmed_are_read_again(harm: Callable[[Path], None
         assert (await export(service.session, tmp_path / "out")).written == 0
 
 
-async def test_the_lost_file_of_a_user_that_is_gone_is_no_silent_loss(tmp_path: Path) -> None:
+async def test_the_lost_file_of_a_deleted_user_is_reported(tmp_path: Path) -> None:
     """Messages that others show are read from them; others are lost, and reported."""
     async with served(90) as service:
         await export(service.session, tmp_path / "out", Plan(all_users=True))

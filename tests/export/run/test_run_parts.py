@@ -120,7 +120,7 @@ async def test_parts_hold_the_same_messages_as_one_export(plan: Plan, tmp_path: 
             assert [each.out for each in addresses_of(out)] == list(parts_of(out))
 
 
-async def test_a_night_costs_hardly_more_than_that_of_one_export(tmp_path: Path) -> None:
+async def test_a_night_of_parts_costs_few_more_requests_than_one_export(tmp_path: Path) -> None:
     def fill_in(store: Any) -> None:
         for number in range(30):
             store.add_user(f"u{number:03}")

@@ -184,7 +184,7 @@ async def test_a_recheck_of_some_sources_finds_their_deleted_messages(tmp_path: 
 # ── change_plan ──
 
 
-async def test_a_changed_plan_is_the_folders_from_then_on_and_alone_is_complete(tmp_path: Path) -> None:
+async def test_a_changed_plan_becomes_that_of_the_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(60) as service:
         await export(service.session, out)

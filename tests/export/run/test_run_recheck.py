@@ -170,7 +170,7 @@ async def test_a_recheck_of_an_export_with_holes_writes_nothing_twice(
         await service.export_whole(tmp_path / "out", recheck=ALL)
 
 
-async def test_a_longer_recheck_is_not_lost_behind_one_that_was_interrupted(
+async def test_a_longer_recheck_replaces_an_interrupted_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with served(fill_in=lambda store: old_and_new(store)) as service:

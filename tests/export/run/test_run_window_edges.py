@@ -87,7 +87,7 @@ async def test_a_recheck_misses_nothing_that_is_still_served(
     assert manifest_of(tmp_path / "out").deleted == ["108"]
 
 
-async def test_a_message_that_one_list_alone_still_shows_has_not_vanished(tmp_path: Path) -> None:
+async def test_a_message_that_only_one_list_still_shows_is_not_deleted(tmp_path: Path) -> None:
     service = SmallService(talk(40))
     hidden_from = {"ann"}
 

@@ -72,7 +72,7 @@ def copies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
         *(pytest.param(*each, marks=pytest.mark.nightly) for each in product(FORMATS, PARTITIONS)),
     ],
 )
-def test_a_journal_of_any_instant_goes_on_beside_newer_files(
+def test_an_older_journal_continues_beside_newer_files(
     folder: Path, tmp_path: Path, copies: list[Path], format: str, partition: str
 ) -> None:
     live(folder, format, partition, [])
@@ -212,7 +212,7 @@ class FullDisk(Disk):
 
 
 @pytest.mark.parametrize("format", ["plain", "gzip", "parquet"])
-def test_a_full_disk_takes_back_the_whole_commit_and_the_store_goes_on(folder: Path, format: str) -> None:
+def test_a_full_disk_undoes_the_commit_and_the_store_continues(folder: Path, format: str) -> None:
     disk = FullDisk(1 << 20)
     with opened(folder, format, disk) as store:
         store.commit(page(format, "source", 1, [1, 2, 3]))
@@ -232,7 +232,7 @@ def test_a_full_disk_takes_back_the_whole_commit_and_the_store_goes_on(folder: P
     assert repaired(folder, format) == []
 
 
-def test_ids_that_are_no_numbers_stand_once_and_are_missed(folder: Path) -> None:
+def test_text_ids_are_stored_once_and_reported_as_missing(folder: Path) -> None:
     stem = stem_of("none", 1, 1)
     with opened(folder, "plain") as store:
         rows = [row("abc"), row(5), row("x-1"), row("abc")]
