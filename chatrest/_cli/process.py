@@ -17,10 +17,7 @@ NAME: Final = "chatrest"
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`.
-
-    After the cleanup of `work`, Ctrl-C raises `KeyboardInterrupt` and SIGTERM `asyncio.CancelledError`.
-    """
+    """Return the result of `work`; Ctrl-C raises `KeyboardInterrupt`, SIGTERM `asyncio.CancelledError`."""
     return asyncio.run(_cancel_on_sigterm(work))
 
 

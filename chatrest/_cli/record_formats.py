@@ -6,9 +6,8 @@
 | `csv`  | a row of RFC 4180, lines end with LF | exact: a text is not changed, also if it begins with = |
 | `json` | its JSON as served                   | exact                                                  |
 
-A CSV cell that begins with `=` is not altered: what reads the file gets what was written. A record may be of
-any shape, as users write parts of it: in its readable line a member that is not as documented is left out, or
-shown as JSON.
+A record may be of any shape, as users write parts of it: in its readable line a member that is not as
+documented is left out, or shown as JSON.
 """
 
 import csv
@@ -163,10 +162,7 @@ _OF_MESSAGES: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def columns_of(record: Any) -> dict[str, Callable[[Any], Any]]:
-    """Return the columns of CSV by their names, each with the exact value of a record of this type.
-
-    Of most types they are the first fields, no credentials; of any JSON there are none.
-    """
+    """Return the columns of CSV by their names, each with the exact value of a record; of any JSON none."""
     try:
         fields = structs.fields(UnknownMessage if record is Message else record)
     except TypeError:

@@ -204,10 +204,7 @@ def client_of(endpoint: Endpoint[Any]) -> "AsyncSession | AsyncManagement":
 
 
 async def send_alone(endpoint: Endpoint[Any], call: Call[Any]) -> Any:
-    """Return the reply of a call; a record as its bytes, because a struct would leave out unknown members.
-
-    A message gets a `muid` if it may have one, and an unknown outcome a note that names it.
-    """
+    """Return the reply of a call; a record as its bytes, because a struct would leave out unknown members."""
     if isinstance(call.body, TrackedMessage):
         call = structs.replace(call, body=with_muid(call.body))
     reader = _RecordReader(endpoint.reply) if hasattr(endpoint.reply, "record_bytes") else None

@@ -6,7 +6,6 @@ import shlex
 import time
 from contextlib import AsyncExitStack, suppress
 from functools import partial
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from .. import __version__
-from .._texts import install_command, plural
+from .._texts import plural
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .options import PORT, LocalPath, option_table, shown_default, whole_number
@@ -135,9 +134,6 @@ async def _run(out: Path, users: int, messages: int) -> None:
     _check(out, messages)
     _head(f"finished in {time.perf_counter() - began:.1f} s; the files are in {out}/. Try next:")
     for words, why in _NEXT:
-        if words.startswith("html") and find_spec("jinja2") is None:
-            click.echo(click.style("  # what the next two commands need", dim=True))
-            click.echo(click.style(f"  {install_command('html')}", fg="cyan"))
         click.echo(click.style(f"  # {why}", dim=True))
         click.echo(click.style(f"  {invocation()} {words.format(out=out)}", fg="cyan"))
 

@@ -76,10 +76,7 @@ class ValueType(Struct, frozen=True):
         return any(isinstance(kind, inspect.CustomType) and kind.cls is File for kind in self.kinds)
 
     def convert(self, name: str, text: str) -> Any:
-        """Return the value that `text` stands for; `RequestInvalidError` for JSON that cannot be read.
-
-        A list is a JSON array, one JSON object, or a comma list.
-        """
+        """Return the value of a text; that of a list is a JSON array, one JSON object, or a comma list."""
         is_json = text[:1] in ("{", "[")
         if self.item is not None:
             if is_json and (text[0] == "[" or self.item.takes(*_OBJECTS)):

@@ -65,11 +65,7 @@ class ImportJournal(JournalFile):
             raise
 
     def _add_files(self, files: Sequence[tuple[str, Kind]]) -> list[int]:
-        """Return the numbers of the files, and add those that are new.
-
-        Files of the same name and kind are told apart by their order. Raises `RequestInvalidError` if a file
-        of an earlier run is missing.
-        """
+        """Return the numbers of the files, and add new ones; files of one name are told apart by order."""
         stored, numbers = self._all("SELECT number, name, kind FROM files ORDER BY number"), list[int]()
         unmatched: dict[tuple[str, str], list[int]] = {}
         for number, name, kind in reversed(stored):
@@ -148,7 +144,6 @@ class ImportJournal(JournalFile):
         )
 
     def omissions(self) -> Counter[str]:
-        """Return what the settled lines hold and no import takes, with the number of records that hold it."""
         return Counter(dict(self._all("SELECT what, count FROM omitted")))
 
 

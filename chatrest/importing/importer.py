@@ -162,10 +162,7 @@ class _Importer:
                 pass
 
     async def _send(self, file: InputFile, records: Sequence[ImportRecord]) -> list[LineNote]:
-        """Send records in one request, or in halves if it is refused; return notes of the refused ones.
-
-        Raises an error of the service that is not about a record.
-        """
+        """Send records in one request, or in halves if it is refused; return notes of the refused ones."""
         replies: Replies
         try:
             replies = await self._request(file.kind, records)

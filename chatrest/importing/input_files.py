@@ -1,6 +1,5 @@
 """The files of an import: which they are, what kind each of them holds, and where the journal is."""
 
-import shlex
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
@@ -39,7 +38,12 @@ def input_files(files: Files, kind: Kind | None) -> list[InputFile]:
             )
         path = Path(file)
         if path.is_dir() or (isinstance(file, str) and is_address(file)):
-            raise RequestInvalidError(_folder_fault(str(file), path), name="files")
+            kind_of_path = "a folder" if path.is_dir() else "an address"
+            raise RequestInvalidError(
+                f"files: '{file}' is {kind_of_path}: expected files of lines; `chatrest guide copying` "
+                "imports those of an export",
+                name="files",
+            )
         if not path.exists():
             raise RequestInvalidError(f"files: there is no file {str(path)!r}", name="files")
         inputs.append(InputFile(path.name, path, kind or _detect_kind(path)))
@@ -58,24 +62,8 @@ def journal_path(inputs: list[InputFile], journal: str | Path | None) -> Path:
     return path
 
 
-def _folder_fault(file: str, path: Path) -> str:
-    """Return the text that refuses a folder or address, with the commands that import the export in it."""
-    kinds = [kind for kind in KINDS if kind != "messages"]
-    patterns = [f"{parts}{kind}/*.ndjson*" for kind in kinds for parts in ("", "part=*/")]
-    paths = (each for pattern in patterns for each in sorted(path.glob(pattern)))
-    tables = [str(each) for each in paths if not each.name.endswith(_JOURNAL_SUFFIX)]
-    return (
-        f"files: '{file}' is {'a folder' if path.is_dir() else 'an address'}: expected files of lines. An "
-        f"export is imported with `chatrest cat {shlex.quote(file)} --sort time > messages.ndjson`, and then "
-        f"`{shlex.join(['chatrest', 'import', *tables, 'messages.ndjson'])}`"
-    )
-
-
 def _detect_kind(path: Path) -> Kind:
-    """Return the kind of the first record of 1,000 lines that shows one, else the kind that the name says.
-
-    Raises `RequestInvalidError` if there is none, with the fault of the first line that is no record.
-    """
+    """Return the kind of the first record of 1,000 lines that shows one, else the kind that the name says."""
     stem, fault = path.name.partition(".")[0], ""
     if stem == "bans":
         return "bans"  # the record of a banned user may look like that of a member

@@ -95,10 +95,7 @@ class SkippedLine(Exception):  # noqa: N818, not an error: the line is left out
 
 
 def kind_of(members: Mapping[str, Any]) -> Kind | None:
-    """Return the kind of a record by the ids in it; None if it shows none.
-
-    The records of a list of members have no guid, and are taken for users.
-    """
+    """Return the kind of a record by its ids, None if it shows none; a member without a guid is a user."""
     if "sender" in members and "receiver" in members:
         return "messages"
     if not _OF_OTHER_TABLES.isdisjoint(members):
@@ -158,10 +155,7 @@ def record_of(kind: Kind, members: dict[str, Any]) -> ImportRecord:
 
 
 def _read_written(kind: Kind, members: dict[str, Any]) -> ImportRecord:
-    """Return the record of a line that a person wrote, without members that are null or optional and empty.
-
-    Raises `RequestInvalidError` for a member that is wrong, missing or unknown.
-    """
+    """Return the record of a line of a person, without members that are null, or optional and empty."""
     name, (cls, key) = kind.removesuffix("s"), _RECORD_TYPES[kind]
     filled = {
         name: value

@@ -4,7 +4,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,7 +13,6 @@ from click.testing import CliRunner, Result
 
 from chatrest._cli import trial
 from chatrest._cli.root import root
-from chatrest._texts import install_command
 from tests.commands import Run, Start, finish, ids_of
 
 from .conftest import EmulatorThread, error_line, rows
@@ -76,17 +74,6 @@ def test_the_demo_prints_its_results_and_what_to_try_next(tmp_path: Path) -> Non
     assert f"load {out} {out}.sqlite" in result.stdout  # a database of each export
     assert "\x1b" not in result.stdout
     assert ids_of(out) == list(range(1, 301))
-
-
-def test_the_demo_says_how_to_get_an_extra_that_is_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    lines = demo("--out", str(tmp_path / "out")).stdout.splitlines()
-    place = lines.index(f"  {install_command('html')}")
-    assert lines[place - 1] == "  # what the next two commands need"
-    commands = [line.split()[1] for line in lines[place + 2 :: 2]]
-    assert commands == ["html", "view", "guide"]
 
 
 def test_each_demo_has_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,12 +87,6 @@ class OperationCommand(click.Command):
         streams.write_reply(line_of(reply), "the call succeeded")
         check_success(endpoint, reply)
 
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        parameters = Parameters(self._endpoint).all
-        required = [f"{parameter.name}=…" for parameter in parameters if parameter.is_required]
-        more = ["[KEY=VALUE]..."] if len(required) < len(parameters) else []
-        return ["[OPTIONS]", *required, *more]
-
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         endpoint, parameters = self._endpoint, Parameters(self._endpoint)
         with formatter.indentation():
@@ -196,8 +190,7 @@ def call(ctx: click.Context, is_list: bool) -> None:
       chatrest call messages.send receiver=bob type=text data='{"text": "hello"}' on_behalf_of=alice
       chatrest call messages.send body=@message.json on_behalf_of=alice
 
-    A list prints one line per record, exactly as the service sends it. Anything else prints one line: the
-    record, the acknowledgement, or the outcome of each item. Credentials in a reply are printed.
+    A list prints one line per record, anything else one line. Credentials in a reply are printed.
 
     \b
     KEY is the name of a parameter, in snake_case or as the service writes it. VALUE is
