@@ -7,7 +7,6 @@ are streamed.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import partial
 from itertools import chain
 from os import PathLike
@@ -318,7 +317,5 @@ def _is_deleted(target: Any, app: str, id: Any) -> bool:
 
 def _identified_runs(news: JournalNews) -> list[str]:
     """Return the runs of an export that have ended, oldest first, as texts that no other export has."""
-    with suppress(FileNotFoundError):  # no run has ended yet
-        entries = runs_in(news.view.folder)
-        return [f"{news.app_id} {entry.run} {entry.started} {entry.finished}" for entry in entries]
-    return []
+    entries = runs_in(news.view.folder)
+    return [f"{news.app_id} {entry.run} {entry.started} {entry.finished}" for entry in entries]

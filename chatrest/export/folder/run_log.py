@@ -6,6 +6,7 @@ has no line.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -46,8 +47,8 @@ def members_of(entry: RunEntry) -> dict[str, Any]:
 
 
 def runs_in(folder: Path) -> Iterator[RunEntry]:
-    """Yield the runs that the log of a folder has, oldest first. Raises OSError where there is no log."""
-    with (folder / NAME).open("rb") as file:
+    """Yield the runs that the log of a folder has, oldest first; without a log none has ended."""
+    with suppress(FileNotFoundError), (folder / NAME).open("rb") as file:
         for line in file:
             try:
                 entry = msgspec.json.decode(line, type=RunEntry)
@@ -59,7 +60,4 @@ def runs_in(folder: Path) -> Iterator[RunEntry]:
 
 def last_run(folder: Path) -> int:
     """Return the highest number of a run in the log of a folder; 0 where there is none."""
-    try:
-        return max((entry.run for entry in runs_in(folder)), default=0)
-    except FileNotFoundError:
-        return 0
+    return max((entry.run for entry in runs_in(folder)), default=0)

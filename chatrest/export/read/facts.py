@@ -5,7 +5,6 @@ the messages are those that it has committed; the rest is of the last run that e
 """
 
 from collections import Counter, deque
-from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -173,8 +172,7 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
             f"{plural(len(missing), 'file')} not there, or not of their size: {name_list(missing, 5)}"
         )
     reasons += () if manifest is None else manifest.reasons
-    with suppress(OSError):  # no run has ended yet
-        facts["last_run"] = next(iter(deque(runs_in(view.folder), maxlen=1)), None)
+    facts["last_run"] = next(iter(deque(runs_in(view.folder), maxlen=1)), None)
     return ExportFacts(export=view.name, state=export_state, reasons=reasons, **facts | _of_sources(state))
 
 

@@ -7,7 +7,7 @@ not checked: `verify` does that.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from difflib import get_close_matches
 from itertools import chain
 from os import PathLike
@@ -351,6 +351,6 @@ def runs(out: str | PathLike[str]) -> Iterator[RunEntry]:
     that is not an export, and OSError.
     """
     for view in open_exports(out):
-        with view, suppress(FileNotFoundError):  # no run has ended yet
+        with view:
             for entry in runs_in(view.folder):
                 yield structs.replace(entry, part=view.export) if view.export else entry

@@ -53,10 +53,7 @@ def hashes_of(bag: Path, manifest: str = MANIFEST) -> dict[str, str]:
     """Return the hashes that a bag has for the files in `data/`, by their names below the bag."""
     path = bag / manifest
     hashes = dict[str, str]()
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise ChatRestError(f"{path} is damaged: {error}") from None
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     for number, line in enumerate(lines, 1):
         digest, _, name = line.partition(" ")
         name = name.lstrip(" *")

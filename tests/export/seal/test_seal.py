@@ -156,6 +156,7 @@ HARM: dict[str, Callable[[Path], Any]] = {
     "the log of runs": lambda bag: append(bag / "data" / "runs.jsonl"),
     "the info": lambda bag: append(bag / "bag-info.txt"),
     "the manifest": lambda bag: append(bag / "manifest-sha256.txt"),
+    "no text in the manifest": lambda bag: (bag / "manifest-sha256.txt").write_bytes(b"\xff"),
     "the tag manifest": lambda bag: append(bag / "tagmanifest-sha256.txt"),
     "no tag manifest": lambda bag: (bag / "tagmanifest-sha256.txt").unlink(),
     "no export in it": lambda bag: [path.unlink() for path in (bag / "data").glob("*.*")],
