@@ -77,8 +77,8 @@ def list_groups(call: ServiceCall) -> LazyRecords:
     """The groups.
 
     `searchKey` is looked for anywhere in guid and name (or in what `searchIn` names), without regard to case.
-    With `updatedAt` or `affix` the groups are ordered by their last change, or by their making where there
-    was none; `updatedAt` itself is left out. `hasJoined` without an acting user matches nothing.
+    With `updatedAt` or `affix` the groups are ordered by their last change, or by their creation where
+    there was none; `updatedAt` itself is left out. `hasJoined` without an acting user matches nothing.
     """
     query, members = call.query, call.store.members
     text, names = query.get("searchKey", ""), query.get("searchIn", ("guid", "name"))

@@ -33,7 +33,7 @@ class Store(MessageIndex):
         """The conversations, as each of their users sees them."""
 
     def add_user(self, uid: str, name: str | None = None, **fields: Any) -> None:
-        """Add a user; any text is a uid here. `fields` are the record's other members, wire names."""
+        """Add a user; any text is a uid here. `fields` are the record's other members by wire name."""
         record = {"uid": uid, "name": name or uid, "status": "offline", "role": "default"}
         self.people.add_users([record | {"createdAt": 0} | fields])
 
@@ -57,9 +57,9 @@ class Store(MessageIndex):
     ) -> dict[str, Any]:
         """Add a message with the next id, and return its record.
 
-        `data` gets `text` and, where it has none, the entities of sender and receiver; `sent_at`, epoch
-        seconds, is at least that of the message before; `fields` are the record's other members under wire
-        names (`tags`, `parentId`), and go before: `sentAt=5` is a message older than those before it.
+        `data` gets `text` and, where it has none, the entities of sender and receiver. `sent_at`, epoch
+        seconds, is at least that of the message before. `fields` are other members of the record by their
+        wire names (`tags`, `parentId`) and override all else: `sentAt=5` may be older than the one before.
         """
         entity = self.people.entity
         parties = {"sender": entity("user", sender), "receiver": entity(receiver_type, receiver)}
