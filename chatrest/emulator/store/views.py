@@ -111,7 +111,7 @@ class ConversationViews:
         return self._views.setdefault((uid, name), ConversationView(uid, name, kind, party))
 
     def ids_of(self, uid: str, kind: Literal["read_id", "delivered_id", "reset_id"]) -> dict[str, int]:
-        """Return the ids up to which a user has read, received or reset, by conversation, where there is one."""
+        """Return the ids up to which a user has read, received or reset, by conversation; 0 is left out."""
         views = (view for (owner, _), view in self._views.items() if owner == uid)
         return {view.conversation: getattr(view, kind) for view in views if getattr(view, kind)}
 
