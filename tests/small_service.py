@@ -34,7 +34,8 @@ def pages(total: int, count: int, size: int) -> Record:
 class SmallService:
     """Users, and a list of messages ordered by id; a user's list has the messages from and to the user.
 
-    `window(record, since, until)`: is it in a window? `spoil(request, reply)` changes a reply.
+    `window(record, since, until)` returns True for a record in a window; `spoil(request, reply)` changes a
+    reply.
     """
 
     paths = ("/messages", "/users/{uid}/messages")
@@ -59,8 +60,8 @@ class SmallService:
             app.router.add_get(path, self._list_messages)
         app.router.add_get("/users", self._list_users)
         async with TestServer(app) as server:
-            here = App("app-1", "k" * 20, base_url=str(server.make_url("")).rstrip("/"))
-            async with AsyncSession(here, **self.options) as session:
+            served_app = App("app-1", "k" * 20, base_url=str(server.make_url("")).rstrip("/"))
+            async with AsyncSession(served_app, **self.options) as session:
                 yield session
 
     async def _list_users(self, request: web.Request) -> web.Response:
