@@ -165,3 +165,7 @@ def offered(*words: str) -> list[str]:
 @loop_over("prefix", ["", "groups.", "messages.list_"])
 def test_operations_are_completed(prefix: str) -> None:
     assert offered("call", prefix) == [name for name in OPERATIONS if name.startswith(prefix)]
+
+
+def test_a_command_that_does_not_exist_is_no_error_of_the_completion() -> None:
+    assert offered("nothing-of-the-kind", "user") == ["users"]

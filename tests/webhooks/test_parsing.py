@@ -67,6 +67,9 @@ def test_a_message_before_it_is_sent_has_no_id() -> None:
     numbered = parse_event(delivery("before_message", MESSAGE | {"id": 17}))
     assert isinstance(numbered, MessageEvent)
     assert numbered.message.id == "17"
+    sent = parse_event(delivery("message_sent", WITHOUT_ID))
+    assert isinstance(sent, MessageEvent)
+    assert isinstance(sent.message, UnknownMessage), "only before it is sent a message may lack its id"
 
 
 def test_receipts_of_both_kinds_have_the_same_names() -> None:

@@ -7,7 +7,7 @@ are checked by the structs that are made of them.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, inspect, structs
@@ -83,16 +83,17 @@ class Parameters:
     def names(self, *places: Place) -> set[str]:
         return {parameter.name for parameter in self.all if parameter.place in places}
 
-    def check(self, faults: Sequence[str], given: Collection[str]) -> None:
-        """Raise one `RequestInvalidError` for all faults, and required parameters that are not given."""
+    def check(self, faults: Mapping[str, str], given: Collection[str]) -> None:
+        """Raise one `RequestInvalidError` for all faults, each with its hint, and for missing parameters."""
         missing = [each.name for each in self.all if each.is_required and each.name not in given]
         lacks = [f"missing {', '.join(missing)}"] if missing else []
         if not faults and not lacks:
             return
         allowed = words_of([parameter.name for parameter in self.all])
-        has_hints = all("did you mean" in fault for fault in faults)
-        rule = [] if has_hints else [f"expected {allowed}" if allowed else "it has no parameters"]
-        error = RequestInvalidError(f"{self._endpoint.name}: {'; '.join([*faults, *lacks, *rule])}")
+        parts = [f"{fault}{hint}" for fault, hint in faults.items()] + lacks
+        if not all(faults.values()):
+            parts.append(f"expected {allowed}" if allowed else "it has no parameters")
+        error = RequestInvalidError(f"{self._endpoint.name}: {'; '.join(parts)}")
         error.add_note(f"see 'chatrest call {self._endpoint.name} --help'")
         raise error
 
@@ -149,13 +150,13 @@ def call_of(endpoint: Endpoint[Any], texts: Sequence[str], read_file: ReadFile) 
     """
     parameters = Parameters(endpoint)
     given: dict[str, list[str]] = {}
-    faults = []
+    faults: dict[str, str] = {}
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator:
-            faults.append(f"{repr_of(text)} is not KEY=VALUE")
+            faults[f"{repr_of(text)} is not KEY=VALUE"] = ""
         elif (parameter := parameters.get(key)) is None:
-            faults.append(f"no parameter {repr_of(key)}{parameters.hint(key)}")
+            faults[f"no parameter {repr_of(key)}"] = parameters.hint(key)
         else:
             given.setdefault(parameter.name, []).append(value)
     parameters.check(faults, {*given, *(parameters.names("body") if BODY in given else ())})
@@ -213,11 +214,11 @@ def _body(endpoint: Endpoint[Any], parameters: Parameters, whole: Any, fields: d
             raise RequestInvalidError(f"{BODY} = {repr_of(whole)}: expected a JSON object")
         by_member = {name: parameters.get(f"{BODY}.{name}") for name in whole}
         known = [each.field for each in parameters.of("body")]
-        unknown = [
-            f"no member {repr_of(name)} in the body{nearest(name, known)}"
+        unknown = {
+            f"no member {repr_of(name)} in the body": nearest(name, known)
             for name, parameter in by_member.items()
             if parameter is None
-        ]
+        }
         fields = {each.field: whole[name] for name, each in by_member.items() if each is not None} | fields
         names = {each.name for each in parameters.of("body") if each.field in fields}
         parameters.check(unknown, names | parameters.names(*_SHOWN) - parameters.names("body"))

@@ -96,7 +96,7 @@ class Plan(Struct, metaclass=NamedFields, frozen=True, kw_only=True, dict=True, 
         self._set("all_users", is_everybody if given[-1] is UNSET else given[-1])
         check(isinstance(self.all_users, bool), "all_users", self.all_users, "True or False")
         if self.everything and (self.users or self.pairs or self.groups or self.all_users):
-            raise RequestInvalidError("everything = True: cannot be combined with other sources")
+            raise RequestInvalidError("everything: expected no other sources beside it", name="everything")
         for name in ("since", "until"):
             if (time := getattr(self, name)) is not None:
                 self._set(name, parse_timestamp(name, time, end=name == "until"))
