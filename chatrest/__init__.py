@@ -18,27 +18,123 @@ with which most programs begin.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 __version__ = "0.1.0"
 
 
-def _public_names() -> tuple[dict[str, str], list[str]]:
-    """Return the module of each public name, and `__all__`, both from `__init__.pyi`.
+__all__ = [
+    "Ack", "ActingUserIgnoredError", "ActionMessage", "AddedMember", "ApiError", "App", "AsyncManagement",
+    "AsyncSession", "AuthToken", "AuthenticationError", "BadRequestError", "CallMessage", "ChatRestError",
+    "ConflictError", "ConnectError", "Conversation", "Cursor", "CursorError", "CustomMessage",
+    "DeadlineExceededError", "DeadlineOutcomeUnknownError", "ExportIncompleteError", "FanOutError", "File",
+    "Group", "InteractiveMessage", "MediaMessage", "Member", "MemberQuery", "MemberScope", "Message",
+    "MessageCount", "MessageQuery", "NewMembers", "NewMessage", "NewUser", "NotFoundError", "Outcome",
+    "OutcomeUnknownError", "Outcomes", "Page", "PermissionDeniedError", "RateLimitError",
+    "ReplyUnreadableError", "RequestInvalidError", "RequestTimeoutError", "RetryPolicy", "ServerError",
+    "ServerOutcomeUnknownError", "TextMessage", "Timeouts", "TransportError", "UnknownMessage", "User",
+    "UserQuery", "Walk", "parse", "to_datetime",
+]  # fmt: skip
 
-    The stub has each name as `Name as Name` in the import of its module. The package's loader reads it, so it
-    is found in a zip file, too.
-    """
-    stub = __spec__.loader.get_data(f"{__path__[0]}/__init__.pyi").decode()
-    imports, _, others = stub.partition("\n__all__ = [")
-    homes = {}
-    for statement in imports.split("\nfrom .")[1:]:
-        home, *names = statement.split(" as ")
-        homes.update(dict.fromkeys((name.split()[0].rstrip(",") for name in names), home.split()[0]))
-    return homes, others.partition("]")[0].replace('"', "").replace(",", "").split()
-
-
-_HOME, __all__ = _public_names()
+_NAMES: Final = {
+    "_core.pace.pacer": ("Pace",),
+    "_core.pace.retry": ("RetryPolicy",),
+    "_core.paging.cursor": ("Cursor",),
+    "_core.replies.one_record": ("parse",),
+    "_core.requests.arguments": ("Timeouts",),
+    "_fan_out.outcomes": ("Failure", "FanOutCounts", "Outcome", "Success"),
+    "_fan_out.stream": ("FanOut",),
+    "_models.agent_knowledge": (
+        "DiscoveredUrl", "KnowledgeAck", "KnowledgeRecord", "KnowledgeStatuses", "KnowledgeText",
+        "PresignedUpload", "PresignedUploads", "ScrapedPage", "SourcePage", "UrlBatch", "WebsiteCrawl",
+    ),
+    "_models.agents": (
+        "Agent", "ApiTool", "AvailableModel", "CreatedAgent", "CreatedExternalAgent", "DeletedExternalTool",
+        "EnabledItems", "ExternalAgent", "ExternalTool", "FrontendAction", "McpServer", "ToolAction",
+        "ToolDefinition", "ToolIntegration", "ToolParameter", "ToolSearch", "Variable", "VariableUsage",
+    ),
+    "_models.apps": (
+        "ApiKey", "AppInfo", "MessageDataPoint", "MessageMetrics", "TimeRange", "Trigger", "UsageFigures",
+        "UsageMetrics", "Webhook",
+    ),
+    "_models.calls": ("CallRecord", "Transcription"),
+    "_models.conversations": ("Conversation", "ConversationParty"),
+    "_models.messages": (
+        "ActionMessage", "AddedMember", "CallMessage", "CustomMessage", "Flag", "InteractiveMessage",
+        "MediaMessage", "Message", "MessageCount", "MessageOutcome", "Reaction", "SentMessage", "TextMessage",
+        "UnknownMessage",
+    ),
+    "_models.moderation": (
+        "BlockedMessage", "KeywordList", "ModerationCondition", "ModerationFilter", "ModerationRule",
+        "Reason", "ReviewedMessage", "RuleRevision",
+    ),
+    "_models.notifications": (
+        "ContactDetails", "CustomProvider", "CustomPushProviders", "MutedConversations", "NotificationLog",
+        "NotificationPreferenceGroups", "NotificationPreferences", "NotificationSettings", "PushProviders",
+        "PushToken", "PushTokens", "SendgridProvider", "Timezone", "TwilioProvider",
+        "UserNotificationPreferences",
+    ),
+    "_models.outcomes": ("Ack", "ItemAck", "Outcomes"),
+    "_models.roles": ("Feature", "Permission", "PermissionMap", "PermissionOutcomes", "Role", "RoleSettings"),
+    "_models.users": (
+        "AuthToken", "DeactivatedUsers", "Group", "GroupOutcome", "Member", "MemberOutcome", "MemberScope",
+        "ReactivatedUsers", "User", "UserOutcome",
+    ),
+    "_network.options": ("RawReply",),
+    "_network.pool": ("LimitState", "PoolState"),
+    "_parameters.agents": (
+        "AgentChanges", "AgentQuery", "ApiToolChanges", "DiscoveredUrlQuery", "EnabledActions",
+        "EnabledItemsQuery", "ExternalAgentChanges", "ExternalToolChanges", "FrontendActionChanges",
+        "IntegrationMeta", "IntegrationQuery", "KnowledgeQuery", "KnowledgeTextChanges", "McpServerChanges",
+        "NewAgent", "NewApiTool", "NewExternalAgent", "NewExternalTool", "NewFrontendAction",
+        "NewKnowledgeText", "NewMcpServer", "NewToolParameter", "NewUpload", "NewVariable", "PageToScrape",
+        "SourcePageQuery", "ToolQuery", "ToolSearchQuery", "VariableChanges", "VariableQuery",
+        "WebsiteToScrape",
+    ),
+    "_parameters.apps": (
+        "ApiKeyChanges", "ApiKeyQuery", "AppQuery", "NewApiKey", "NewApp", "NewWebhook", "WebhookChanges",
+        "WebhookQuery",
+    ),
+    "_parameters.checked": ("PageQuery",),
+    "_parameters.conversations": ("CallQuery", "ConversationPin", "ConversationQuery", "TranscriptionQuery"),
+    "_parameters.data_import": ("GroupImport", "MemberImport", "MessageImport", "UserImport"),
+    "_parameters.files": ("File",),
+    "_parameters.messages": (
+        "InteractionGoal", "MessageChanges", "MessageQuery", "MultipleReceivers", "NewAttachment",
+        "NewBotMessage", "NewMessage", "NewThreadMessage", "ThreadQuery",
+    ),
+    "_parameters.moderation": (
+        "ModerationQuery", "NewFlag", "NewKeywordList", "NewModeratedMessage", "NewReason", "NewRule",
+        "RuleCondition", "RuleFilter",
+    ),
+    "_parameters.notifications": (
+        "ApnsProvider", "ContactDetailsChanges", "ConversationToMute", "ConversationToUnmute",
+        "ConversationsToMute", "ConversationsToUnmute", "CustomEmailProviderChanges",
+        "CustomPushProviderChanges", "CustomSmsProviderChanges", "FcmProvider", "MutePreferences",
+        "NewCustomEmailProvider", "NewCustomPushProvider", "NewCustomSmsProvider", "NewPushToken",
+        "NewSendgridProvider", "NewTwilioProvider", "NotificationLogQuery", "PreferencesChanges",
+        "SendgridProviderChanges", "SettingsChanges", "TwilioProviderChanges",
+    ),
+    "_parameters.roles": ("NewRole", "NewRoleSettings", "RoleChanges"),
+    "_parameters.users": (
+        "FriendQuery", "GroupChanges", "GroupQuery", "MemberQuery", "NewGroup", "NewMembers", "NewUser",
+        "TokenChanges", "UserChanges", "UserQuery",
+    ),
+    "_walk.walk": ("Page", "TokenPage", "Walk"),
+    "app": ("App",),
+    "errors": (
+        "ActingUserIgnoredError", "ApiError", "AuthenticationError", "BadRequestError", "ChatRestError",
+        "ConflictError", "ConnectError", "CursorError", "DeadlineExceededError",
+        "DeadlineOutcomeUnknownError", "ExportIncompleteError", "FanOutError", "NotFoundError",
+        "OutcomeUnknownError", "PermissionDeniedError", "RateLimitError", "ReplyUnreadableError",
+        "RequestInvalidError", "RequestTimeoutError", "ServerError", "ServerOutcomeUnknownError",
+        "TransportError",
+    ),
+    "session": ("AsyncManagement", "AsyncSession"),
+    "times": ("to_datetime",),
+}  # fmt: skip
+"""The public names of each module; `__init__.pyi` has the same, for type checkers."""
+_HOME: Final = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-# The public names, each with its module. Type checkers read this file, and so does `__init__.py`.
+# The public names for type checkers; `__init__.py` has the same names, each with its module.
 
 from ._core.pace.pacer import Pace as Pace
 from ._core.pace.retry import RetryPolicy as RetryPolicy

@@ -22,6 +22,9 @@ All {count} operations of the service, as methods of `AsyncSession` (`session`) 
 required. The types of filters and bodies are names of `chatrest`: `from chatrest import NewGroup`.
 `chatrest call NAME --help` shows all parameters and what is expected.
 
+`session.messages` has three further methods that are made of these operations: `counts`, `send_each` and
+`find_sent`. `help(session.messages)` describes them.
+
 An operation is one request unless its text says otherwise, and lists are in the service's order. `query=None`
 selects everything, `cursor` continues a list, and `on_behalf_of` is the acting user, by default that of the
 session's view. A wrong argument is a `RequestInvalidError`, and nothing is sent. The other errors are those

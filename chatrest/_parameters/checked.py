@@ -163,6 +163,11 @@ class Filter(CheckedStruct):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in _set_fields(self):
+            items = getattr(self, name)
+            if isinstance(items, tuple) and any(isinstance(item, str) and "," in item for item in items):
+                fault = "expected items without commas: the list is sent with commas between its items"
+                raise RequestInvalidError(f"{name} = {repr_of(list(items))}: {fault}", name=name)
         for first, last in self.windows:
             end = getattr(self, last)
             if isinstance(end, int) and isinstance(start := getattr(self, first), int) and end < start:

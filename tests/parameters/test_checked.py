@@ -282,6 +282,14 @@ def test_a_window_ends_where_it_begins_or_later() -> None:
             kind(**{first: 5, last: 4})
 
 
+@loop_over("query", [lambda: MessageQuery(tags=["a,b"]), lambda: UserQuery(roles=["x", "y,z"])])
+def test_a_list_with_a_comma_in_an_item_is_refused_when_the_filter_is_made(query: Any) -> None:
+    with pytest.raises(
+        RequestInvalidError, match=r"^(tags|roles) = \[.*,.*\]: expected items without commas"
+    ):
+        query()
+
+
 def test_every_field_has_a_line_with_its_meaning_and_what_is_allowed() -> None:
     for kind in KINDS:
         lines = pydoc.getdoc(kind).splitlines()

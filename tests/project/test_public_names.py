@@ -5,7 +5,6 @@ import pydoc
 import re
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import msgspec
@@ -65,7 +64,6 @@ def test_a_star_import_gives_all_names() -> None:
 
 
 def test_the_names_at_run_time_are_those_for_type_checkers() -> None:
-    """The package reads its stub as text; here Python's own parser reads it."""
     tree = ast.parse(Path(chatrest.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     homes = {
         alias.asname: node.module
@@ -78,16 +76,6 @@ def test_the_names_at_run_time_are_those_for_type_checkers() -> None:
     assert main == chatrest.__all__ == sorted(main)
     assert set(main) < set(homes) <= set(dir(chatrest))
     assert {name for name, home in homes.items() if home == "errors"} <= set(main)
-
-
-def test_the_names_are_found_in_a_zip_file(tmp_path: Path) -> None:
-    package, archive = Path(chatrest.__file__).parent, tmp_path / "chatrest.zip"
-    with zipfile.ZipFile(archive, "w") as file:
-        for name in ("__init__.py", "__init__.pyi"):
-            file.write(package / name, f"chatrest/{name}")
-    code = "import chatrest\nprint(chatrest.__file__, len(chatrest._HOME))"
-    output = fresh(f"sys.path.insert(0, {str(archive)!r})\n{code}")
-    assert output.split() == [f"{archive}/chatrest/__init__.py", str(len(chatrest._HOME))]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

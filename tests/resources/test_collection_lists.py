@@ -126,8 +126,8 @@ async def test_records_are_told_apart_by_their_own_field(paging: Paging) -> None
 async def test_a_short_page_is_measured_by_the_pages_that_the_session_was_served() -> None:
     def answer(call: Call[Any]) -> Listing[User]:
         uids = [f"{call.path}-{number}" for number in range(3 if call.path == "/users/large/x" else 2)]
-        is_first = "page" not in dict(call.position)
-        return users(*(uids if is_first else ()), pagination=Pagination(0, 2, 1000, 1, 1))
+        uids = uids if "page" not in dict(call.position) else []
+        return users(*uids, pagination=Pagination(0, len(uids), 1000, 1, 1))
 
     endpoint: Endpoint[Any] = Endpoint("x.list", "GET", "/users/{uid}/x", many(User), paging=BY_PAGE)
     other: Endpoint[Any] = Endpoint("y.list", "GET", "/users/{uid}/x", many(User), paging=BY_PAGE)
