@@ -124,10 +124,7 @@ def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[
         ended = [each.finished for each in runs(out) if each.finished]
     facts = [
         ("Messages", f"{index.count('posts'):,} in {plural(index.count('conversations'), 'conversation')}"),
-        (
-            "Period",
-            f"{zone.time_text(first or 0)} to {zone.time_text(last or 0)}" if first else "no dated message",
-        ),
+        ("Period", f"{zone.time_text(first)} to {zone.time_text(last)}" if first else "no dated message"),
         ("Window", _window(index, zone)),
         ("Zone", zone.name),
         ("Exported", zone.time_text(max(ended) * 1000) if ended else ""),
@@ -183,7 +180,7 @@ class _Document:
 
     def text(self, facts: list[tuple[str, str]]) -> Iterator[str]:
         day = self._maker.zone.day
-        contents = [(each, day(each.first), day(each.last)) for each in self._all_conversations()]
+        contents = [(each, day(each.first), day(each.last)) for each in self._index.conversations()]
         hashes = [": ".join(fact) for fact in facts if _HASH.fullmatch(fact[1])]
         return self._pages.generate(
             "document", facts=[(*fact, _HASH.fullmatch(fact[1])) for fact in facts],
@@ -191,11 +188,8 @@ class _Document:
             contents=contents, conversations=self._conversations(),
         )  # fmt: skip
 
-    def _all_conversations(self) -> Iterator[ConversationEntry]:
-        return self._index.conversations(offset=0, limit=-1)
-
     def _conversations(self) -> Iterator[dict[str, Any]]:
-        for each in self._all_conversations():
+        for each in self._index.conversations():
             yield {
                 **each._asdict(),
                 "first": self._maker.zone.day(each.first), "last": self._maker.zone.day(each.last),
@@ -251,25 +245,21 @@ class _Document:
         )  # fmt: skip
 
     def _picture(self, file: FileLink) -> str:
-        """Return a picture as an address; empty for any other file, and for one that is missing."""
+        """Return a picture as an address that holds it; empty for any other file, and for a missing one."""
         if not file.stored:
             return ""
         with self._files(file.stored) as path:
             if not path.is_file():
                 self.missing += 1
             elif file.kind == "image":
-                return _data_address(file.href, path)
+                content = b64encode(path.read_bytes()).decode()
+                return f"data:{mimetypes.guess_type(file.href)[0]};base64,{content}"
         return ""
 
 
 def _css_text(text: str) -> str:
     """Return a text for a style sheet, in which no letter can act."""
     return "".join(each if each.isalnum() and each.isascii() else f"\\{ord(each):x} " for each in text)
-
-
-def _data_address(href: str, path: Path) -> str:
-    """Return a picture as an address that holds all of it."""
-    return f"data:{mimetypes.guess_type(href)[0]};base64,{b64encode(path.read_bytes()).decode()}"
 
 
 def _member_lines(item: Item) -> list[str]:

@@ -108,8 +108,8 @@ class Index:
 
     # ── conversations ──
 
-    def conversations(self, *, offset: int, limit: int) -> Iterator[ConversationEntry]:
-        """Yield conversations, the one with the newest message first; with a limit of -1 all of them."""
+    def conversations(self, *, offset: int = 0, limit: int = -1) -> Iterator[ConversationEntry]:
+        """Yield conversations, the one with the newest message first; -1 is no limit."""
         return self._conversations("ORDER BY last DESC, id LIMIT ? OFFSET ?", limit, offset)
 
     def stored_conversations(self) -> Iterator[ConversationEntry]:

@@ -78,9 +78,7 @@ def _state(index: Index) -> str:
 
 def _is_current(index: Index) -> bool:
     has_state = index.db.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'state'").fetchall()
-    return (
-        index.db.execute("SELECT state FROM state").fetchall() == [(_state(index),)] if has_state else False
-    )
+    return bool(has_state) and index.db.execute("SELECT state FROM state").fetchall() == [(_state(index),)]
 
 
 def _build(index: Index) -> None:
@@ -142,9 +140,8 @@ def _find_names(index: Index) -> None:
         " FROM people WHERE name IS NULL"
     )
     for number, uid, conversation in index.db.execute(people).fetchall():
-        name = _name_in(index, uid, "sender = ?", number) or _name_in(
-            index, uid, "conversation = ?", conversation
-        )
+        name = _name_in(index, uid, "sender = ?", number)
+        name = name or _name_in(index, uid, "conversation = ?", conversation)
         index.db.execute("UPDATE people SET name = ? WHERE number = ?", (name, number))
     groups = "SELECT number, guid FROM conversations WHERE guid NOT NULL AND title IS NULL"
     for number, guid in index.db.execute(groups).fetchall():

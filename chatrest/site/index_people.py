@@ -9,7 +9,7 @@ from .choice import Choice
 from .pseudonyms import number_of, pseudonym
 from .redaction import Redaction
 
-_KEPT: Final = 2_000
+_PEOPLE: Final = 2_000
 """People that are kept in memory."""
 
 
@@ -35,7 +35,7 @@ class IndexedPeople:
 
     def __init__(self, db: sqlite3.Connection, choice: Choice, redaction: Redaction) -> None:
         self._db, self._choice, self._redaction = db, choice, redaction
-        self.person: Callable[[int], PersonEntry] = lru_cache(_KEPT)(
+        self.person: Callable[[int], PersonEntry] = lru_cache(_PEOPLE)(
             lambda number: next(self._select("WHERE number = ?", number), _NOBODY)
         )
 
@@ -50,14 +50,12 @@ class IndexedPeople:
 
     def people_of(self, conversation: int) -> list[PersonEntry]:
         """Return who takes part in a conversation, or has written there, by uid."""
-        return list(
-            self._select(
-                "WHERE number IN (SELECT sender FROM posts WHERE conversation = ?1"
-                " UNION SELECT one FROM conversations WHERE number = ?1"
-                " UNION SELECT other FROM conversations WHERE number = ?1) ORDER BY uid",
-                conversation,
-            )
+        clause = (
+            "WHERE number IN (SELECT sender FROM posts WHERE conversation = ?1"
+            " UNION SELECT one FROM conversations WHERE number = ?1"
+            " UNION SELECT other FROM conversations WHERE number = ?1) ORDER BY uid"
         )
+        return list(self._select(clause, conversation))
 
     def writers(self, *, offset: int, limit: int) -> Iterator[tuple[PersonEntry, int, int, int]]:
         """Yield people with the number, the first and the last time of their messages, the busiest first."""

@@ -49,7 +49,8 @@ _SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
 """What a style sheet does not need: spaces and comments."""
 _BREAKS: Final = re.compile(r"([;,({])\n|\n(?=[})])")
 """The ends of lines that a script does not need: no text in one goes over several lines."""
-_SHORT: Final = 500
+_LONGEST_RECORD: Final = 10_000
+"""Letters of a user's record that their page shows."""
 _DAY: Final = attrgetter("day")
 _CUT: Final = "\0cut\0"
 """Where the frame is divided: nothing that is shown has it."""
@@ -94,13 +95,9 @@ class Pages:
         self.site = SiteFacts(title, zone.name, zone.window_text(choice.since, choice.until))
         values = {
             "site": self.site,
-            "flags": _FLAG_WORDS,
-            "advice": ADVICE,
-            "name_of": name_of,
-            "plural": plural,
-            "weekday_of": weekday_of,
-            "month_of": month_of,
-        }
+            "flags": _FLAG_WORDS, "advice": ADVICE, "name_of": name_of, "plural": plural,
+            "weekday_of": weekday_of, "month_of": month_of,
+        }  # fmt: skip
         self._articles = Articles(_escape())
         self._template = cache(_environment(values | {"face": self._articles.face}).get_template)
         self.index = index
@@ -237,7 +234,7 @@ class Pages:
             for each, count, start, end in rows
         ]
         return self._render(
-            "person", "../", person=person, record=visible_json(raw)[:_SHORT * 20] if raw else "",
+            "person", "../", person=person, record=visible_json(raw)[:_LONGEST_RECORD] if raw else "",
             avatar=avatar if is_address(avatar) else "", places=places,
         )  # fmt: skip
 

@@ -174,13 +174,5 @@ def meta_script(firsts: list[tuple[str, str]], times: Iterable[tuple[int, int, i
     """Return the table that a search begins with; `times` are (page, first, last) in milliseconds."""
     newest = sorted(times, key=itemgetter(2, 0), reverse=True)
     dense = "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in DENSE)
-    return script(
-        {
-            "dense": dense,
-            "accents": ACCENTS,
-            "letters": LETTERS,
-            "flags": FLAGS,
-            "firsts": firsts,
-            "times": newest,
-        }
-    )
+    tables = {"dense": dense, "accents": ACCENTS, "letters": LETTERS, "flags": FLAGS}
+    return script(tables | {"firsts": firsts, "times": newest})

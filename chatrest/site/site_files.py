@@ -178,9 +178,7 @@ class SiteFiles(JournalFile):
         """
         self._placeholder = placeholder.encode()
         if not self._is_complete:
-            for leftover in self.folder.rglob(
-                "*.new"
-            ):  # of a run that was killed, which may have hidden less
+            for leftover in self.folder.rglob("*.new"):  # of a killed run, which may have hidden less
                 leftover.unlink()
             self.write(_INDEX, placeholder)
 

@@ -163,8 +163,6 @@ def segments(text: str, mention: Callable[[str], TextPart]) -> tuple[TextPart, .
 
     `mention` returns the segment of a uid.
     """
-    if "://" not in text and "<@" not in text:
-        return (TextPart(text),)
     parts, end = list[TextPart](), 0
     for match in _LINK.finditer(text):
         parts.append(TextPart(text[end : match.start()]))

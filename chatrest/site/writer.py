@@ -300,9 +300,8 @@ class _Writer:
     ) -> Iterator[tuple[str, bytes | str]]:
         """Yield the files of a page with their names, and set its terms."""
         pages, folder = self._pages, page.path.rpartition("/")[0]
-        data, terms = _search_texts(
-            conversation, page.path, items
-        )  # before a call's messages become one line
+        # Before a call's messages become one line.
+        data, terms = _search_texts(conversation, page.path, items)
         yield page.path, pages.page(conversation, cut, items, count)
         yield f"{folder}/{cut.page}-source.html", pages.source(conversation, cut, items)
         page.terms = zlib.compress("\n".join(terms).encode(), 1)

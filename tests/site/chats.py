@@ -30,6 +30,8 @@ HOSTILE: Final = {
     "close": "</p></article></main></body></html><!-- ]]> --> \u2028 &lt;b&gt;",
     "secret": "call +49 170 1234567 or mail ann@example.com",
 }
+PARENT: Final = LONG + len(HOSTILE)
+"""The place of "the parent" in `records`."""
 NAMES: Final = {
     "ann": "Ann <b>",
     "bob": "Bob \u202ebob",

@@ -25,21 +25,7 @@ from chatrest.site.index import Index
 from chatrest.site.pages import Pages
 from chatrest.site.site_files import SiteFiles
 
-from .chats import (
-    HOSTILE,
-    LONG,
-    NAMES,
-    START,
-    STEP,
-    Page,
-    files,
-    make_export,
-    make_site,
-    message,
-    page_of,
-    pages,
-    shown_ids,
-)  # fmt: skip
+from .chats import NAMES, PARENT, START, STEP, Page, files, make_export, message, page_of, pages, shown_ids
 
 NEWS = [message(number, f"news {number}") for number in range(1, 300)]
 
@@ -134,8 +120,8 @@ def _with(number: int, **members: Any) -> Callable[[list[dict[str, Any]]], None]
     ("change", "expected"),
     [
         (lambda made: None, []),
-        (_with(LONG + len(HOSTILE), deletedAt=START, deletedBy="bob"), ["group_den 1"]),  # it is quoted
-        (_with(LONG + len(HOSTILE) + 3, parentId=str(LONG + len(HOSTILE) + 1)), ["group_den 1"]),
+        (_with(PARENT, deletedAt=START, deletedBy="bob"), ["group_den 1"]),  # it is quoted
+        (_with(PARENT + 3, parentId=str(PARENT + 1)), ["group_den 1"]),
         (_with(10, parentId="401"), ["ann_user_bob 1", "ann_user_bob 2"]),
         (lambda made: made.pop(300), ["ann_user_bob 2", "ann_user_bob 3"]),
         ("Anna", ["ann_user_bob 1", "ann_user_bob 2", "ann_user_bob 3", "group_den 1"]),
@@ -267,11 +253,12 @@ def test_records_of_any_shape_are_in_the_site(tmp_path: Path) -> None:
         {"category": "custom", "data": {"customData": ["short"] * 50_000}},
     ]  # fmt: skip
     made = [message(number, "") | record for number, record in enumerate(odd, 1)]
-    assert len(shown_ids(make_site(tmp_path, made))) == len(odd)
+    assert write_site(make_export(tmp_path / "out", made), tmp_path / "site").messages == len(odd)
 
 
 def test_an_empty_export_is_a_site_that_says_so(tmp_path: Path) -> None:
-    assert "There are no messages." in Page(make_site(tmp_path, []) / "index.html").text
+    write_site(make_export(tmp_path / "out", []), tmp_path / "site")
+    assert "There are no messages." in Page(tmp_path / "site" / "index.html").text
 
 
 def test_a_text_of_many_megabytes_is_whole_on_its_page_and_found_and_a_name_of_many_letters_is_cut(
@@ -279,7 +266,8 @@ def test_a_text_of_many_megabytes_is_whole_on_its_page_and_found_and_a_name_of_m
 ) -> None:
     monkeypatch.setitem(NAMES, "ann", "A" * 10_000)
     text = "x" * 200 + " <b>y</b>" * 900_000 + " needle"
-    site = make_site(tmp_path, [message(1, text), message(2, "after")])
+    site = tmp_path / "site"
+    write_site(make_export(tmp_path / "out", [message(1, text), message(2, "after")]), site)
     sizes = {re.sub(r"\w{16}", "X", name): len(data) for name, data in files(site).items()}
     assert sizes["c/X/1.html"] < 20_000
     assert sizes["c/X/1-source.html"] < 20_000
