@@ -25,25 +25,11 @@ from .._core.requests.endpoint import Call
 from .._core.requests.wire import Headers, Request, with_headers
 from .._secrets import scrub
 from .._telemetry import LOGGER, Attempt, CallStart, Listener, Outcome, notify
-from ..errors import (
-    ApiError,
-    RateLimitError,
-    RequestInvalidError,
-    TransportError,
-    request_id_of,
-)
+from ..errors import ApiError, RateLimitError, RequestInvalidError, TransportError, request_id_of
 from .call_progress import CallProgress, Failure
 from .options import CallOptions, Dice
 from .pool import Pool
-from .replies import (
-    is_of_user,
-    limit_signal,
-    note_acting_user,
-    read_large,
-    read_reply,
-    refusal,
-    report_reply,
-)
+from .replies import is_of_user, limit_signal, note_acting_user, read_large, read_reply, refusal, report_reply
 from .timing import Timing
 from .transport import Reply
 

@@ -28,12 +28,7 @@ from .._core.replies.rate_signal import HEADER_NAMES, Signal, http_date, signal
 from .._core.requests.endpoint import Call, Endpoint, Reader
 from .._secrets import credential_values, is_credential, scrub
 from .._telemetry import LOGGER
-from ..errors import (
-    ApiError,
-    ChatRestError,
-    NotFoundError,
-    ReplyUnreadableError,
-)
+from ..errors import ApiError, ChatRestError, NotFoundError, ReplyUnreadableError
 from .options import CallOptions, OnReply, RawReply
 from .transport import Reply, header_name, plain_headers
 

@@ -28,13 +28,7 @@ from .._core.replies.bounds import ERROR_BYTES
 from .._core.requests.arguments import Timeouts, detach
 from .._core.requests.wire import Request
 from .._secrets import scrub
-from ..errors import (
-    ChatRestError,
-    ConnectError,
-    ReplyUnreadableError,
-    RequestTimeoutError,
-    TransportError,
-)
+from ..errors import ChatRestError, ConnectError, ReplyUnreadableError, RequestTimeoutError, TransportError
 from .decompression import ACCEPTED, Decompressor
 from .expiry import Exchange, ExpiryTimer
 

@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from chatrest._cloud.lease import DAMAGED, LEASE, Lease, LeaseRecord, decode_lease
-from chatrest._cloud.store_errors import (
-    ConditionUnsupportedError,
-    LeaseHeldError,
-    LeaseLostError,
-)
+from chatrest._cloud.store_errors import ConditionUnsupportedError, LeaseHeldError, LeaseLostError
 from chatrest.errors import RequestInvalidError
 from tests.buckets import write_over
 from tests.cases import loop_over

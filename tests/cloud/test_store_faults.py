@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatrest._cloud.store import ObjectStore
-from chatrest._cloud.store_errors import (
-    ObjectChangedError,
-    ObjectExistsError,
-    ObjectStoreError,
-)
+from chatrest._cloud.store_errors import ObjectChangedError, ObjectExistsError, ObjectStoreError
 from tests.buckets import send_file, write_over
 from tests.cloud.fault_proxy import KEY_ID, LIMITS, SECRET, FaultProxy, ProxiedRequest
 

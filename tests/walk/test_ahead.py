@@ -19,17 +19,7 @@ from chatrest.emulator import Emulator, First, Latency
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
 from tests.scripted_server import FaultyServer, hang, reply
-from tests.walk.service_model import (
-    Item,
-    Service,
-    few,
-    many,
-    prepared,
-    services,
-    sizes,
-    walk_over,
-    ways,
-)
+from tests.walk.service_model import Item, Service, few, many, prepared, services, sizes, walk_over, ways
 from tests.walk.test_walk_any_server import (
     Server,
     asked_direction,

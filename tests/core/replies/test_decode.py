@@ -10,13 +10,7 @@ from msgspec import UNSET
 
 from chatrest._core.replies.decode import many
 from chatrest._core.replies.rows import rows
-from chatrest._models.messages import (
-    CallMessage,
-    MediaMessage,
-    Message,
-    TextMessage,
-    UnknownMessage,
-)
+from chatrest._models.messages import CallMessage, MediaMessage, Message, TextMessage, UnknownMessage
 from chatrest._models.meta import Pagination, Position
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
