@@ -156,10 +156,10 @@ def open_exports(out: object) -> Iterator[FolderView]:
 
 def bag_of(out: object) -> Path | None:
     """Return the folder of a bag if `out` is one; None for all else."""
-    if isinstance(out, str) and is_address(out):
-        return None
-    path = local_path(out)
-    return path if (path / BAG).is_file() and (path / DATA).is_dir() else None
+    path = ExportAddress.of(out).out
+    if isinstance(path, Path) and (path / BAG).is_file() and (path / DATA).is_dir():
+        return path
+    return None
 
 
 def _below(own: ExportAddress) -> Iterator[ExportAddress]:

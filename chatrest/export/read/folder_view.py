@@ -1,5 +1,6 @@
 """An export for its readers, in a folder or at the address of an object store."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -17,6 +18,7 @@ from ..store.inspection import path_of
 from ..store.store_journal import StoreFile
 
 T = TypeVar("T")
+_SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
 class FolderView:
@@ -131,10 +133,7 @@ def noted_files(folder: Path, state: FolderState) -> Iterator[StoreFile]:
         ]
         noted += ((each.file, table_stem(each.table), each.bytes, each.sha256) for each in tables)
         for name, stem, size, text in noted:
-            try:
-                digest = bytes.fromhex(text)
-            except ValueError:
-                digest = b"none"
+            digest = bytes.fromhex(text) if _SHA256.fullmatch(text) else b"none"
             yield StoreFile(0, name, stem, "sealed", size, digest)
 
 

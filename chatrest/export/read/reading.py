@@ -6,7 +6,7 @@ read, the journal is asked again for the ids that were not given yet: each messa
 not checked: `verify` does that.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from difflib import get_close_matches
 from itertools import chain
@@ -26,7 +26,7 @@ from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
 from ...times import Time, parse_timestamp, timestamp_words
 from ..folder.folder_state import FolderState, read_consistently
 from ..folder.journal import NAME as JOURNAL, Journal
-from ..folder.manifest import NAME as MANIFEST, TableEntry, read as read_manifest
+from ..folder.manifest import NAME as MANIFEST, TableEntry, find
 from ..folder.run_log import RunEntry, runs_in
 from ..folder.tables import ATTACHMENTS, TABLES, has_content, read_table as records_of, table_path
 from ..formats.stored_records import ALL_TIMES, TimeWindow, damage_error, milliseconds, record_batches
@@ -116,11 +116,11 @@ def _records(
             f"until = {timestamp_words(window.until)}: the window ends before it begins; "
             f"expected since ({timestamp_words(window.since)}) or later"
         )
-    views, sources = open_exports(out), None
+    views: Iterable[FolderView] = open_exports(out)
+    sources = None
     if source is not None:
-        view_list = list(views)
-        views = iter(view_list)
-        known = {each for view in view_list for each in _sources_of(view)}
+        views = list(views)
+        known = {each for view in views for each in _sources_of(view)}
         sources = frozenset(_named_sources(source, known))
 
     def opened_exports() -> Iterator[Iterator[tuple[Path, list[bytes]]]]:
@@ -298,10 +298,8 @@ def read_table(out: str | PathLike[str], table: str) -> Iterator[bytes]:
 
 def table_entries(view: FolderView) -> list[TableEntry]:
     """Return the tables that the manifest of an open export names; none where there is no manifest yet."""
-    try:
-        return read_manifest(view.folder / MANIFEST).tables
-    except FileNotFoundError:
-        return []
+    manifest = find(view.folder)
+    return [] if manifest is None else manifest.tables
 
 
 def table_records(view: FolderView, entry: TableEntry) -> Iterator[bytes]:

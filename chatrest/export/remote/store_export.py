@@ -103,19 +103,19 @@ class StoreExport:
             for file in version.files:
                 path = path_inside(self.folder, file.name)
                 if not await in_thread(partial(has_content, path, file.size, file.sha256)):
-                    await self._fetched(version, file.name, fetch_file(self._store, file, path))
+                    await self._fetch_or_advise(version, file.name, fetch_file(self._store, file, path))
             attachments = [item for item in self.names.items() if item[0].startswith(f"{ATTACHMENT_FILES}/")]
             for name, size in attachments:
                 path = path_inside(self.folder, name)
                 if not path.is_file() or path.stat().st_size != size:
                     content = self._store.download(name, path, sha256=path.stem, size=size)
-                    await self._fetched(version, name, content)
+                    await self._fetch_or_advise(version, name, content)
             names = {file.name for file in version.files}
             is_part = lambda name: name in names or name.startswith(f"{ATTACHMENT_FILES}/")  # noqa: E731
             await in_thread(partial(self._working.end_fetch, version, is_part))
         await self._publisher.check_fixed(*await in_thread(self._sealed))
 
-    async def _fetched(self, version: Version, name: str, download: Awaitable[None]) -> None:
+    async def _fetch_or_advise(self, version: Version, name: str, download: Awaitable[None]) -> None:
         try:
             await download
         except (ObjectNotFoundError, ObjectDamagedError) as error:
