@@ -86,6 +86,18 @@ def test_the_files_that_the_architecture_names_are_there() -> None:
         ] == []
 
 
+def test_the_readme_of_a_package_has_each_of_its_files() -> None:
+    readmes = [path for path in (ROOT / "chatrest").rglob("README.md") if path.parent.name != "guide"]
+    missing = [
+        str(file.relative_to(ROOT))
+        for readme in readmes
+        for file in readme.parent.glob("[!_]*.py")
+        if f"`{file.stem}`" not in readme.read_text(encoding="utf-8")
+    ]
+    assert len(readmes) > 10
+    assert missing == []
+
+
 def commands_of(text: str) -> Iterator[list[str]]:
     """Yield the words of each `chatrest` in lines of a shell, without what their output goes to."""
     for line in text.splitlines():

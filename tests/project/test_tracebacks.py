@@ -130,7 +130,7 @@ async def test_nothing_that_shows_a_failed_call_has_a_secret(
     assert any("chatrest.requests:" in line and ": [hidden]" in line for line in lines)
 
 
-async def test_connections_and_deadlines_that_fail() -> None:
+async def test_failed_connections_and_deadlines_show_no_secret() -> None:
     failures: list[type[Exception]] = []
 
     async def fail(session: c.AsyncSession, **changes: Any) -> None:

@@ -57,7 +57,7 @@ def refused(name: str) -> Any:
         "dice": (3,),
     }
 )
-def test_of_a_session(name: str, value: Any) -> None:
+def test_a_session_refuses_a_wrong_argument(name: str, value: Any) -> None:
     given = {"app": APP, "headers" if name == "header" else name: value}
     with refused(name) as caught:
         AsyncSession(**given)
@@ -66,12 +66,12 @@ def test_of_a_session(name: str, value: Any) -> None:
 
 
 @each({"deadline": SECONDS, "retry": (1,), "timeouts": (1,), "headers": ("x",), "on_behalf_of": ("", 7)})
-def test_of_a_view(name: str, value: Any) -> None:
+def test_a_view_refuses_a_wrong_argument(name: str, value: Any) -> None:
     with refused(name):
         AsyncSession(APP).with_options(**{name: value})
 
 
-def test_of_a_view_of_another_app_or_user() -> None:
+def test_a_view_refuses_what_is_no_app_or_user() -> None:
     for app in ("app-1", None, App("a", "k")):
         with refused("app"):
             AsyncSession(APP).for_app(app)  # type: ignore[arg-type]
@@ -95,7 +95,7 @@ def test_of_a_view_of_another_app_or_user() -> None:
         "dice": (7,),
     }
 )
-def test_of_the_management_interface(name: str, value: Any) -> None:
+def test_the_management_interface_refuses_a_wrong_argument(name: str, value: Any) -> None:
     with refused(name) as caught:
         AsyncManagement(**{"url": URL, **KEYS, name: value})
     assert SECRET not in str(caught.value)
@@ -111,7 +111,7 @@ def test_of_the_management_interface(name: str, value: Any) -> None:
         "json": (WRONG_TYPE, {1j: 2}, {"a": {WRONG_TYPE}}, "\ud800"),
     }
 )
-async def test_of_a_request_by_hand(name: str, value: Any) -> None:
+async def test_a_request_by_hand_refuses_a_wrong_argument(name: str, value: Any) -> None:
     async with FaultyServer(reply()) as server, server.session() as session:
         given = {"method": "POST", "path": "/a", name.strip(): value}
         with pytest.raises(RequestInvalidError, match=f"(?i){name.strip()}"):

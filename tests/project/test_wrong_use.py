@@ -50,7 +50,9 @@ async def enter(session: AsyncSession) -> None:
 
 @loop_over("use", [request, walk, close, enter])
 @loop_over("deadline", [None, 9.0])
-async def test_another_thread(use: Callable[[AsyncSession], Any], deadline: float | None) -> None:
+async def test_a_session_refuses_the_loop_of_another_thread(
+    use: Callable[[AsyncSession], Any], deadline: float | None
+) -> None:
     async with FaultyServer(reply()) as server, server.session() as session:
         await session.request("GET", "/a")
         if use in (request, walk):
@@ -64,7 +66,7 @@ async def test_another_thread(use: Callable[[AsyncSession], Any], deadline: floa
     assert len(server.requests) == 2
 
 
-def test_another_loop_after_the_first_has_ended() -> None:
+def test_a_session_refuses_a_later_loop() -> None:
     async def opened() -> AsyncSession:
         async with FaultyServer(reply()) as server:
             session = await server.session().__aenter__()
@@ -96,14 +98,14 @@ loop.run_until_complete(session.close())
 """
 
 
-def test_a_forked_process_that_runs_the_loop_of_its_parent() -> None:
+def test_a_session_refuses_a_fork_that_runs_the_loop_of_its_parent() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=120, check=True
     )
     assert "belongs to another event loop or process" in done.stdout
 
 
-async def test_a_call_in_the_loop_of_the_session_from_a_thread() -> None:
+async def test_a_thread_may_call_in_the_loop_of_the_session() -> None:
     async with FaultyServer(reply()) as server, server.session() as session:
         loop = asyncio.get_running_loop()
 
