@@ -116,7 +116,6 @@ def changes(out: str | PathLike[str], *, after: Position = 0) -> ExportChanges:
 
 
 def _changes_of(news: ExportNews) -> Iterator[ExportChange]:
-    """Yield each change, by export, run and kind; the exports are closed afterwards."""
     with news:
         for export_news in news.exports:
             yield from _changes_in(export_news)

@@ -164,13 +164,11 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
     if journal is None and not reasons:
         reasons = ["the journal: it is not there, and without it nothing is proven"]
     export_state = _state(state, (view.folder / MANIFEST).exists())
-    files = () if manifest is None else manifest.files
-    missing = sorted(file.name for file in files if _is_missing(view, state, file))
-    if missing and state.is_finished:
+    files = manifest.files if manifest is not None and state.is_finished else ()
+    if missing := sorted(file.name for file in files if _is_missing(view, file)):
         export_state = "damaged"
-        reasons.append(
-            f"{plural(len(missing), 'file')} not there, or not of their size: {name_list(missing, 5)}"
-        )
+        count = plural(len(missing), "file")
+        reasons.append(f"{count} not there, or not of their size: {name_list(missing, 5)}")
     reasons += () if manifest is None else manifest.reasons
     facts["last_run"] = next(iter(deque(runs_in(view.folder), maxlen=1)), None)
     return ExportFacts(export=view.name, state=export_state, reasons=reasons, **facts | _of_sources(state))
@@ -203,8 +201,7 @@ def _of_sources(state: FolderState) -> dict[str, Any]:
     return {"sources": SourceCounts(total=counts.total(), **counts), "failed": failed}
 
 
-def _is_missing(view: FolderView, state: FolderState, file: FileEntry) -> bool:
-    """Return True if a file is gone, or, while no run writes, has not the size that the manifest says."""
+def _is_missing(view: FolderView, file: FileEntry) -> bool:
+    """Return True if a file is gone, or has not the size that the manifest says."""
     path = Path(view.folder, file.name)
-    has_other_size = state.is_finished and path.is_file() and path.stat().st_size != file.bytes
-    return has_other_size or not view.has(file.name)
+    return not view.has(file.name) or (path.is_file() and path.stat().st_size != file.bytes)

@@ -49,7 +49,6 @@ def stage_of_run(export: ExportFolder, folder: Path) -> Stage | None:
 
 
 def stage_at_rest(export: Path, folder: Path) -> Stage:
-    """Return the state of an export that no run is writing."""
     if (manifest := find(export)) is None:
         raise ChatRestError(f"{export / MANIFEST} is lost: export again")
     with Journal(export / JOURNAL) as journal:

@@ -215,7 +215,6 @@ class StoreExport:
         await in_thread(partial(self._working.note_base, version))
 
     def _drop(self, stage: Stage) -> None:
-        """Remove the published files from the copy: no one is writing."""
         self._working.mark_incomplete()
         for file in stage.fixed:
             if file.name in self.names:
