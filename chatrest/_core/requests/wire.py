@@ -160,23 +160,26 @@ def _parts(name: str, value: Any) -> Iterator[tuple[bytes, bytes]]:
 
 
 def check_headers(headers: Any) -> Headers:
-    """Return the caller's headers; `RequestInvalidError` for a wrong one, which does not show its value."""
+    """Return the caller's headers; `RequestInvalidError` for a wrong one, which shows its number alone.
+
+    A name may be a key, too, where a caller has confused the two.
+    """
     if headers is None:
         return Headers()
     if not isinstance(headers, Mapping):
         kind = type(headers).__name__
         raise RequestInvalidError(f"headers: expected a mapping, not {kind}", name="headers")
-    for name, value in headers.items():
-        if fault := _header_fault(name, value):
+    for number, (name, value) in enumerate(headers.items(), 1):
+        if fault := _header_fault(number, name, value):
             raise RequestInvalidError(f"headers: {fault}", name="headers")
     return Headers(headers)
 
 
-def _header_fault(name: object, value: object) -> str:
-    """Return what is wrong with a header, without its value; "" for nothing."""
+def _header_fault(number: int, name: object, value: object) -> str:
+    """Return what is wrong with a header, without its name and value; "" for nothing."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        return f"the name {name!r}: expected letters, digits and any of !#$%&'*+-.^_`|~"
+        return f"the name of header {number}: expected letters, digits and any of !#$%&'*+-.^_`|~"
     if name.lower() in _OURS:
         return f"chatrest writes the header {name!r} itself"
     is_sendable = isinstance(value, str) and _VALUE.fullmatch(value)
-    return "" if is_sendable else f"the value of {name!r}: expected a text without control characters"
+    return "" if is_sendable else f"the value of header {number}: expected a text without control characters"

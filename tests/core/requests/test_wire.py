@@ -111,11 +111,13 @@ def test_headers_that_are_not_well_formed_are_refused(headers: Any) -> None:
         check_headers(headers)
 
 
-def test_the_first_wrong_header_is_named_and_its_value_is_not_shown() -> None:
-    with pytest.raises(RequestInvalidError, match=r"^headers: the name 'a b': expected letters"):
+def test_the_first_wrong_header_is_named_by_its_number_as_its_name_may_be_a_key_too() -> None:
+    with pytest.raises(RequestInvalidError, match=r"^headers: the name of header 1: expected letters"):
         check_headers({"a b": "s3cret", "apikey": "s3cret"})
-    with pytest.raises(RequestInvalidError, match=r"^headers: the value of 'X-A': expected a text without"):
-        check_headers({"X-A": "s3cret\n", "a b": "x"})
+    with pytest.raises(
+        RequestInvalidError, match=r"^headers: the value of header 2: expected a text without"
+    ):
+        check_headers({"X-A": "x", "s3cret": "x\n", "a b": "x"})
 
 
 @given(st.dictionaries(st.text(max_size=6), st.text(max_size=8), max_size=2))
