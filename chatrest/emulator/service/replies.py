@@ -97,7 +97,7 @@ def encode_page(query: Mapping[str, Any], documents: Any, form: ListForm) -> byt
 
 
 def _by_number(form: ListForm, query: Mapping[str, Any], documents: Any) -> bytes:
-    number, size = query.get("page", 1), query.get("perPage", form.size)
+    number, size = query.get("page", 1), query.get("perPage") or query.get("limit", form.size)
     items, make_record = documents if isinstance(documents, LazyRecords) else (documents, dict)
     page = [make_record(each) for each in items[(number - 1) * size : number * size]]
     meta: Document = {"pagination": pagination(len(items), len(page), size, number)}

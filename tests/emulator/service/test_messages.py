@@ -38,7 +38,6 @@ def test_messages_of_blocked_users_can_be_hidden(chat: ServiceClient) -> None:
     assert chat("/v3/users/bob/messages", query, acting_user="ann").ids == [1]
     assert chat("/v3/users/ann/messages", query, acting_user="bob").ids == [1, 2]
     assert chat("/v3/messages", query).ids == [1, 2]
-    assert chat("/v3/messages", "hideMessagesFromBlockedUsers=maybe").status == 400
 
 
 def test_the_windows_of_changes_skip_what_was_never_changed(chat: ServiceClient) -> None:
@@ -49,8 +48,6 @@ def test_the_windows_of_changes_skip_what_was_never_changed(chat: ServiceClient)
     assert chat(path, f"editedAt[from]=1&editedAt[to]={NOW}").ids == [1]
     assert chat(path, f"updatedAt[to]={NOW - 1}").ids == []
     assert chat(path, "sentAt[from]=55&sentAt[to]=60").ids == [2]
-    wrong = chat(path, "updatedAt[from]=soon")
-    assert list(wrong.json["error"]["details"]) == ["updatedAt[from]"]
     chat.store.add_message("ann", "bob", "now", sent_at=NOW)
     put(chat, {"data": {"text": "edited in the same second"}}, path="/v3/messages/4")
     chat("/v3/messages/2", method="DELETE")

@@ -41,3 +41,8 @@ def test_pages_by_a_cursor_name_a_next_one_where_there_is_one() -> None:
             shown.append(ids)
             query = {"limit": 2, **meta["next"]} if "next" in meta else {}
         assert shown == expected
+
+
+def test_a_page_by_number_may_have_its_size_from_limit() -> None:
+    ids, meta = page(ListForm("number"), page=2, limit=4)
+    assert (ids, meta["pagination"]["total_pages"]) == ("ef", 2)

@@ -101,7 +101,6 @@ def test_a_removed_message_leaves_no_gap_in_its_lists(chat: Store) -> None:
 
 def test_what_was_attached_goes_with_the_message(chat: Store) -> None:
     chat.marks.add("reaction", 3, "bob", 1, "+")
-    chat.marks.add("pin", 3, "ann_user_bob")
     chat.remove([3])
     assert chat.marks.on(3) == []
 
