@@ -25,13 +25,13 @@ def _whole_number(digits: str) -> int | str:
 _LENIENT: Final = json.JSONDecoder(parse_int=_whole_number)
 
 
-def text_of(body: bytes) -> str:
+def text_of_bytes(body: bytes) -> str:
     """Return the body as text; bytes that are not UTF-8 become surrogates, which `bytes_of` converts back."""
     return body.decode("utf-8", "surrogateescape").removeprefix(_BOM)
 
 
 def bytes_of(text: str) -> bytes:
-    """Return the bytes from which `text_of` made `text`; any other lone surrogate is escaped."""
+    """Return the bytes from which `text_of_bytes` made `text`; any other lone surrogate is escaped."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -46,7 +46,7 @@ def read_value(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _LENIENT.decode(text_of(raw))
+        return _LENIENT.decode(text_of_bytes(raw))
 
 
 def write_value(value: Any) -> bytes:

@@ -212,7 +212,7 @@ class ActiveCall(Generic[R]):
             report_reply(options.on_reply, reply, self._call, self.progress.number, options)
         refused = None if reply.status == 200 else refusal(reply, self._call, options)
         limit = limit_signal(reply, refused, options)
-        if limit.limited and is_of_user(limit, self._call):
+        if limit.is_limited and is_of_user(limit, self._call):
             self._gate.pacer.forget()
         else:
             self._gate.pacer.observe(ended, limit, began)

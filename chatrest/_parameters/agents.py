@@ -6,10 +6,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from ..errors import RequestInvalidError
 from .checked import (
-    Affix,
     Body,
     Bool,
     CheckedStruct,
+    Direction,
     Filter,
     Json,
     Millis,
@@ -30,7 +30,7 @@ from .fields import (
     SmallPageSize,
     SourceType,
     Uri,
-    text_of,
+    length_rule,
 )
 
 
@@ -140,8 +140,8 @@ _Name: TypeAlias = Annotated[
         description="a letter and at most 49 letters a to z, digits, '_' and '.'",
     ),
 ]
-_Words: TypeAlias = Annotated[str, text_of(0, 200)]
-_Constant: TypeAlias = Annotated[str, text_of(0, 500)]
+_Words: TypeAlias = Annotated[str, length_rule(0, 200)]
+_Constant: TypeAlias = Annotated[str, length_rule(0, 500)]
 
 
 class VariableQuery(Filter):
@@ -158,7 +158,7 @@ class VariableChanges(Body):
 
     source_type: _SourceKind | UnsetType = UNSET
     description: _Words | UnsetType = UNSET
-    source_path: Annotated[str, text_of(0, 100)] | UnsetType = UNSET
+    source_path: Annotated[str, length_rule(0, 100)] | UnsetType = UNSET
     """Where the value is in the source."""
     constant_value: _Constant | UnsetType = UNSET
     """The value of a constant variable."""
@@ -181,7 +181,7 @@ class ToolQuery(Filter):
     """The filter of lists of API tools, frontend actions and MCP servers; a walk starts at `created_at`."""
 
     limit: PageSize | None = None
-    affix: Affix | None = None
+    affix: Direction | None = None
     """The direction: append gives what was created after `created_at`, prepend what was created before."""
     created_at: Millis | None = None
     """The time from which the list continues, see `affix`."""
@@ -375,8 +375,8 @@ _Pages: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a whole nu
 _Timeout: TypeAlias = Annotated[
     int, Meta(ge=5000, le=120_000, description="milliseconds, a whole number from 5000 to 120000")
 ]
-_Title: TypeAlias = Annotated[str, text_of(1, 500)]
-_Content: TypeAlias = Annotated[str, text_of(1, 5000)]
+_Title: TypeAlias = Annotated[str, length_rule(1, 500)]
+_Content: TypeAlias = Annotated[str, length_rule(1, 5000)]
 _FileSize: TypeAlias = Annotated[
     int, Meta(ge=0, le=LARGEST_FILE, description=f"bytes, a whole number from 0 to {LARGEST_FILE} (50 MB)")
 ]
@@ -394,7 +394,7 @@ class _Window(Filter):
     cursor: Text | None = None
     """The position at which the list continues, from an earlier reply."""
     limit: SmallPageSize | None = None
-    affix: Affix | None = None
+    affix: Direction | None = None
 
 
 class KnowledgeQuery(_Window):
@@ -415,7 +415,7 @@ class SourcePageQuery(Filter):
 
     limit: PageSize | None = None
     page: Ordinal | None = None
-    affix: Affix | None = None
+    affix: Direction | None = None
 
 
 class DiscoveredUrlQuery(_Window):

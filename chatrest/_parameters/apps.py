@@ -7,7 +7,7 @@ from msgspec.structs import force_setattr
 
 from ..errors import RequestInvalidError
 from .checked import Body, Bool, Filter, Millis, PageQuery, PageSize, Text, Texts, struct_type
-from .fields import ShortText, text_of
+from .fields import ShortText, length_rule
 
 
 class AppQuery(PageQuery):
@@ -77,7 +77,7 @@ WebhookId: TypeAlias = Annotated[
         description="a text of 1 to 50 characters without spaces",
     ),
 ]
-WebhookText: TypeAlias = Annotated[str, text_of(1, 50)]
+WebhookText: TypeAlias = Annotated[str, length_rule(1, 50)]
 WebhookUrl: TypeAlias = Annotated[
     str,
     Meta(
@@ -113,7 +113,7 @@ class WebhookChanges(Body):
     use_basic_auth: Bool | UnsetType = UNSET
     username: WebhookText | UnsetType = UNSET
     """The user name of HTTP Basic authentication."""
-    password: Annotated[str, text_of(1, 100)] | UnsetType = UNSET
+    password: Annotated[str, length_rule(1, 100)] | UnsetType = UNSET
     """The password of HTTP Basic authentication."""
     enabled: Bool | UnsetType = UNSET
     retry_on_failure: Bool | UnsetType = UNSET

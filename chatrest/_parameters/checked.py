@@ -76,7 +76,7 @@ PageSize: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="a whole nu
 """The number of records of a page: 1 to 1000."""
 Ordinal: TypeAlias = Annotated[int, Meta(ge=1, description="a whole number from 1")]
 """A whole number from 1."""
-Affix: TypeAlias = Annotated[
+Direction: TypeAlias = Annotated[
     Literal["append", "prepend"], Meta(description="'append' (after the id) or 'prepend' (before it)")
 ]
 _AttachmentType: TypeAlias = Literal["image", "video", "audio", "file"]

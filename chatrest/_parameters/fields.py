@@ -88,7 +88,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 VALID: Final = r"\A[^\ud800-\udfff]*\Z"
 
 
-def text_of(least: int, most: int, kind: str = "a text") -> Meta:
+def length_rule(least: int, most: int, kind: str = "a text") -> Meta:
     """Return the rule of a text with so many characters."""
     count = f"{least} to {most}" if least else f"at most {most}"
     return Meta(
@@ -114,15 +114,15 @@ NewId: TypeAlias = Annotated[
     ),
 ]
 """An id to make: 1 to 100 letters a to z, digits, `-` and `_`. The service lower-cases it."""
-ShortText: TypeAlias = Annotated[str, text_of(1, 100)]
+ShortText: TypeAlias = Annotated[str, length_rule(1, 100)]
 """A text of 1 to 100 characters."""
-Description: TypeAlias = Annotated[str, text_of(0, 255)]
+Description: TypeAlias = Annotated[str, length_rule(0, 255)]
 """A text of at most 255 characters."""
 AnyText: TypeAlias = Annotated[
     str, Meta(pattern=VALID, description="a text, which may be empty (valid Unicode)")
 ]
 """A text, which may be empty."""
-Url: TypeAlias = Annotated[str, text_of(1, 3000, "a URL")]
+Url: TypeAlias = Annotated[str, length_rule(1, 3000, "a URL")]
 """A URL of 1 to 3000 characters."""
 Natural: TypeAlias = Annotated[int, Meta(ge=0, description="a whole number, 0 or more")]
 """A whole number, 0 or more."""
@@ -156,7 +156,7 @@ MessageNumber: TypeAlias = _MessageNumber
 
 HttpMethod: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 SourceType: TypeAlias = Literal["uploads", "text", "website"]
-Instruction: TypeAlias = Annotated[str, text_of(0, 32_000)]
+Instruction: TypeAlias = Annotated[str, length_rule(0, 32_000)]
 Uri: TypeAlias = Annotated[
     str,
     Meta(

@@ -21,10 +21,10 @@ from msgspec import UNSET, Meta, UnsetType, field, structs
 from .._secrets import repr_of
 from ..errors import RequestInvalidError
 from .checked import (
-    Affix,
     Attachments,
     Body,
     Bool,
+    Direction,
     Filter,
     Json,
     Ordinal,
@@ -337,7 +337,7 @@ class MessageQuery(Filter):
     """Count instead of listing; `messages.counts` reads the counts of messages."""
     hide_replies: Bool | None = None
     """Leave out replies inside threads."""
-    affix: Affix | None = None
+    affix: Direction | None = None
     """Append: oldest first, those after `id`; prepend: newest first, those before it."""
     id: Uid | None = None
     """The message after or before which the list continues, see `affix`."""
@@ -407,7 +407,7 @@ class ThreadQuery(Filter):
     """The filter of thread lists."""
 
     limit: PageSize | None = None
-    affix: Affix | None = None
+    affix: Direction | None = None
     updated_at: Stamp | None = None
     """The time of change from which the list continues, see `affix`."""
     participated_by_me: Bool | None = None

@@ -6,9 +6,9 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from ..errors import RequestInvalidError
 from .checked import (
-    Affix,
     Body,
     Bool,
+    Direction,
     Json,
     PageQuery,
     Presence,
@@ -177,7 +177,7 @@ class GroupQuery(TaggedQuery):
     """The field that orders the list."""
     sort_order: Literal["asc", "desc"] | None = None
     """The order of `sort_by`: asc or desc."""
-    affix: Affix | None = None
+    affix: Direction | None = None
     updated_at: Stamp | None = None
     """The time from which the list continues, see `affix`."""
     type: ListedType | None = None

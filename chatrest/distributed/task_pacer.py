@@ -119,10 +119,10 @@ class TaskPacer:
         self._under_way -= 1
         self.stated_limit = signal.limit or self.stated_limit
         epoch = self._epoch if sent >= self._epoch_began else 0
-        if signal.limited and epoch:  # the rest of the share must not be used
+        if signal.is_limited and epoch:  # the rest of the share must not be used
             self._limited_epoch, self._share = epoch, 0.0
         self._replies.append(_Reply(epoch, sent, now, signal))
-        if signal.limited or self._is_prober:
+        if signal.is_limited or self._is_prober:
             self._request_report()
 
     def receive(self, grant: Grant, now: float) -> bool:
@@ -166,4 +166,4 @@ def _reported(reply: _Reply, now: float) -> ReportedReply:
     retry_after = reply.signal.retry_after
     if retry_after is not None:
         retry_after = max(0.0, retry_after - (now - reply.received))
-    return ReportedReply(reply.epoch, now - reply.sent, reply.signal.limited, retry_after)
+    return ReportedReply(reply.epoch, now - reply.sent, reply.signal.is_limited, retry_after)

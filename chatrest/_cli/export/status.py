@@ -46,12 +46,12 @@ def status(out: str, as_json: bool) -> None:
     credentials of the service, and changes nothing; a run may be writing meanwhile. The exit status is 0
     whatever the state is: it is `state` in --json.
     """
-    from ...export.folder.run_log import members_of
+    from ...export.folder.run_log import entry_members
     from ...export.read.facts import facts_of  # imports aiohttp, which a help text does not need
 
     facts = facts_of(out)
     members = msgspec.structs.asdict(facts) | {"next": next_steps(facts)}
-    members["last_run"] = facts.last_run and members_of(facts.last_run)
+    members["last_run"] = facts.last_run and entry_members(facts.last_run)
     streams.write_result(members, streams.fact_lines(lines_of(facts)), as_json=as_json)
 
 

@@ -278,7 +278,7 @@ class Pacer:
     def observe(self, now: float, signal: Signal, sent: float) -> None:
         """Learn from the reply at `now` to a request that was sent at `sent`."""
         self.stated_limit = signal.limit or self.stated_limit
-        if signal.limited:
+        if signal.is_limited:
             self.remaining = 0.0 if self.remaining is not None else None
             if self._hold is None:
                 if sent < self._resumed_at:  # it was refused by a limit whose end was seen since then

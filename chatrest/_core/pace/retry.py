@@ -89,7 +89,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
 
     count: int = 0
     """The number of failed attempts of any kind."""
-    limited: int = 0
+    limited_count: int = 0
     """The number of those that were refused by a rate limit."""
     connect_failures: int = 0
     """The number of those of a patient call without a connection; they do not count as `failed`."""
@@ -105,7 +105,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
     @property
     def failed(self) -> int:
         """The number of those that count against `RetryPolicy.attempts`."""
-        return self.count - self.limited - self.connect_failures
+        return self.count - self.limited_count - self.connect_failures
 
     def with_failure(self, error: ChatRestError, *, has_replied: bool) -> "Attempts":
         """Return these attempts and one more. No call waits for a region that never replied."""
@@ -113,7 +113,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
         return structs.replace(
             self,
             count=self.count + 1,
-            limited=self.limited + isinstance(error, RateLimitError),
+            limited_count=self.limited_count + isinstance(error, RateLimitError),
             connect_failures=self.connect_failures + no_connection,
             error=error,
             pause=None,
@@ -167,7 +167,7 @@ class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
         if named is not None and named > self.longest_server_wait:
             return False
         if isinstance(error, RateLimitError):
-            return attempts.patient or attempts.limited < self.limited
+            return attempts.patient or attempts.limited_count < self.limited
         return attempts.failed < self.attempts
 
     def wait(self, attempts: Attempts, dice: Dice, slot: float = 0.0) -> float:
@@ -177,7 +177,7 @@ class RetryPolicy(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
             return max(named, slot) + min(self.first_wait, 1.0) * dice()
         if is_limited:
             # The window may be almost over or have just begun, so the bound grows to it.
-            bound = min(self.unnamed_limit_wait, self._bound(attempts.limited) * 8)
+            bound = min(self.unnamed_limit_wait, self._bound(attempts.limited_count) * 8)
             return max(slot, bound * (0.5 + dice() / 2))
         count = attempts.connect_failures if isinstance(attempts.error, ConnectError) else 0
         return max(named or 0.0, self._bound(count or attempts.failed) * dice())
@@ -208,7 +208,7 @@ def _named_wait(attempts: Attempts) -> float | None:
     """Return the seconds that the last error names; None for a time that proved wrong."""
     error = attempts.error
     named = error.retry_after if isinstance(error, ApiError) else None
-    if isinstance(error, RateLimitError) and attempts.limited > 1 and (named or 0.0) < _LEAST_NAMED:
+    if isinstance(error, RateLimitError) and attempts.limited_count > 1 and (named or 0.0) < _LEAST_NAMED:
         return None
     return named
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from ..._models.raw_json import text_of
+from ..._models.raw_json import text_of_bytes
 from ..._secrets import longest_spelling, scrub, scrub_all
 from ...error_codes import KINDS
 from ...errors import (
@@ -162,7 +162,7 @@ def _text(reply: Any, secrets: tuple[str, ...]) -> str:
 def _beginning(body: bytes, secrets: tuple[str, ...]) -> str:
     """Return the first characters of a text, scrubbed; a cut text loses an end that may be half a key."""
     reach = longest_spelling(secrets)
-    text = scrub(text_of(body[: _WINDOW + reach]), secrets)
+    text = scrub(text_of_bytes(body[: _WINDOW + reach]), secrets)
     return text[:-reach] if reach and len(body) > _WINDOW + reach else text
 
 

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,9})?")
 class Signal(Struct, frozen=True):
     """The state of the rate limit as one reply shows it."""
 
-    limited: bool
+    is_limited: bool
     """True for a 429."""
     limit: float | None = None
     """The stated limit, in requests of a window that no header names."""
@@ -30,7 +30,7 @@ class Signal(Struct, frozen=True):
     """The seconds to wait that a 429 names."""
 
 
-_QUIET: Final = Signal(limited=False)
+_QUIET: Final = Signal(is_limited=False)
 HEADER_NAMES: Final = (
     "X-Rate-Limit", "X-RateLimit-Limit", "X-Rate-Limit-Remaining", "X-RateLimit-Remaining"
 )  # fmt: skip

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from ..._core.requests.endpoint import Endpoint
-from ..._parameters.checked import Affix, PageSize
+from ..._parameters.checked import Direction, PageSize
 from ..store.documents import Document
 from .refusals import ServiceRefusal, bad_request
 
@@ -30,7 +30,7 @@ class _Paging(Struct, rename="camel"):
     page: Annotated[int, Meta(ge=1, le=10**9)] | UnsetType = UNSET
     per_page: PageSize | UnsetType = UNSET
     limit: PageSize | UnsetType = UNSET
-    affix: Affix | UnsetType = UNSET
+    affix: Direction | UnsetType = UNSET
     id: _Number | UnsetType = UNSET
     sent_at: _Number | UnsetType = UNSET
     updated_at: _Number | UnsetType = UNSET

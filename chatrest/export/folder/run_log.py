@@ -27,7 +27,7 @@ _FIELDS: Final = (
 def append_run(disk: Disk, folder: Path, report: Report) -> None:
     """Append a line for a run that has ended; an unfinished last line is cut off before. Raises OSError."""
     path = folder / NAME
-    line = msgspec.json.encode(members_of(report)) + b"\n"
+    line = msgspec.json.encode(entry_members(report)) + b"\n"
     with error_path(path), path.open("a+b", buffering=0) as file:
         file.seek(0)
         content = file.read()
@@ -40,7 +40,7 @@ def append_run(disk: Disk, folder: Path, report: Report) -> None:
         sync_folder(disk, folder)
 
 
-def members_of(entry: RunEntry) -> dict[str, Any]:
+def entry_members(entry: RunEntry) -> dict[str, Any]:
     """Return what a line has, and the part where it was read of one."""
     part = {"part": entry.part} if entry.part else {}
     return part | {name: getattr(entry, name) for name in _FIELDS}

@@ -53,7 +53,7 @@ def wait(
 ) -> float | None:
     """The wait that `policy` decides on after so many attempts of each kind."""
     attempts = Attempts(
-        count=failed + limited + connect_failures, limited=limited, connect_failures=connect_failures,
+        count=failed + limited + connect_failures, limited_count=limited, connect_failures=connect_failures,
         patient=patient, error=error,
     )  # fmt: skip
     return policy.wait(attempts, dice) if policy.repeats(attempts, replay) else None
@@ -126,9 +126,9 @@ def test_a_wait_that_the_service_names_is_kept_and_spread_a_little() -> None:
 
 
 def test_a_call_refused_for_its_rate_waits_for_the_later_of_service_and_pacer() -> None:
-    policy, attempts = RetryPolicy(first_wait=0.5), Attempts(count=1, limited=1, error=limited(30))
+    policy, attempts = RetryPolicy(first_wait=0.5), Attempts(count=1, limited_count=1, error=limited(30))
     assert [policy.wait(attempts, lambda: 1.0, slot) for slot in (0.0, 29.0, 40.0)] == [30.5, 30.5, 40.5]
-    unnamed = Attempts(count=1, limited=1, error=limited(None))
+    unnamed = Attempts(count=1, limited_count=1, error=limited(None))
     assert [policy.wait(unnamed, lambda: 1.0, slot) for slot in (3.0, 40.0)] == [4.0, 40.0]
     failed = Attempts(count=1, error=ServerError("x", status=503))
     assert policy.wait(failed, lambda: 1.0, 40.0) == 0.5  # its slot is waited for when it is sent
@@ -216,7 +216,12 @@ def test_attempts_are_counted_by_their_kind() -> None:
     attempts = Attempts(patient=True)
     for error in (TransportError("a"), RateLimitError("b"), ConnectError("c"), ServerError("d")):
         attempts = attempts.with_failure(error, has_replied=True)
-    assert (attempts.count, attempts.failed, attempts.limited, attempts.connect_failures) == (4, 2, 1, 1)
+    assert (attempts.count, attempts.failed, attempts.limited_count, attempts.connect_failures) == (
+        4,
+        2,
+        1,
+        1,
+    )
     assert (str(attempts.error), attempts.pause) == ("d", None)
 
 

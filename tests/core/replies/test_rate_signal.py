@@ -89,7 +89,7 @@ def test_any_header_is_a_wait_of_no_less_than_nothing_or_none(value: str) -> Non
 )
 def test_a_reply_tells_the_limit_and_what_is_left_in_either_spelling(names: tuple[str, str]) -> None:
     heard = signal({names[0]: "500", names[1]: "499"})
-    assert (heard.limited, heard.limit, heard.remaining, heard.retry_after) == (False, 500, 499, None)
+    assert (heard.is_limited, heard.limit, heard.remaining, heard.retry_after) == (False, 500, 499, None)
     limited = RateLimitError(status=429, retry_after=5)
     assert signal({names[1]: "0"}, limited) == Signal(True, None, 0, 5)
 

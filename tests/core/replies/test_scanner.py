@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest._core.replies.scanner import TooDeep, elements, members, read_body, read_record
-from chatrest._models.raw_json import bytes_of, text_of
+from chatrest._models.raw_json import bytes_of, text_of_bytes
 from chatrest.errors import ReplyUnreadableError
 from tests.cases import TOO_DEEP, loop_over
 
@@ -32,7 +32,7 @@ def envelope(body: bytes) -> tuple[dict[str, Any], list[tuple[Any, bytes]]]:
 
 @given(st.binary())
 def test_bytes_become_text_and_the_same_bytes_again(body: bytes) -> None:
-    text = text_of(body)
+    text = text_of_bytes(body)
     assert bytes_of(text) == body.removeprefix(b"\xef\xbb\xbf")
 
 
