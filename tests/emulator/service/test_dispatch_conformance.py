@@ -79,12 +79,8 @@ def send(
 ) -> Answer:
     """Send an operation as the table says; headers that are None are left out."""
     token = world.store.auth_tokens.issue("bob", 1)["authToken"]
-    values = {
-        **GIVEN,
-        "authToken": token,
-        **({"uid": "cat"} if endpoint.name == "banned_users.unban" else {}),
-        **given,
-    }
+    banned = {"uid": "cat"} if endpoint.name == "banned_users.unban" else {}
+    values = {**GIVEN, "authToken": token, **banned, **given}
     path = endpoint.path
     for name in endpoint.parameters:
         path = path.replace(f"{{{name}}}", quote(values.get(name, "nobody"), safe=""))
