@@ -27,8 +27,6 @@ SENT = {"receiver": "user-002", "receiverType": "user", "type": "text", "data": 
 
 
 class RawReply(NamedTuple):
-    """The bytes that came over the connection until it ended."""
-
     status: int = 0
     headers: Mapping[str, str] = {}
     body: bytes = b""
