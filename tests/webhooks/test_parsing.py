@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest import ActionMessage, CallMessage, ReplyUnreadableError, RequestInvalidError, TextMessage, parse
-from chatrest._models.messages import Message
+from chatrest._models.messages import Message, UnknownMessage
 from chatrest.webhooks import Event, MessageEvent, UnknownEvent, parse as parse_event
 from chatrest.webhooks.events import EVENT_CLASSES
 from tests.cases import loop_over
@@ -69,7 +69,7 @@ def test_a_message_before_it_is_sent_has_no_id() -> None:
     assert numbered.message.id == "17"
     sent = parse_event(delivery("message_sent", WITHOUT_ID))
     assert isinstance(sent, MessageEvent)
-    assert isinstance(sent.message, UnknownMessage), "only before it is sent a message may lack its id"
+    assert isinstance(sent.message, UnknownMessage), "it has no id"
 
 
 def test_receipts_of_both_kinds_have_the_same_names() -> None:
