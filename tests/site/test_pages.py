@@ -191,8 +191,7 @@ def test_days_are_by_year_and_month_with_counts(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(index_build, "MESSAGES", 2)
     times = [0, START - 2 * 3600, START - 3600, START, START + 31 * 86_400]
     talk = [message(number, f"no{number}", sentAt=time) for number, time in enumerate(times, 1)]
-    [days] = make_site(tmp_path, talk).rglob("days.html")
-    page = Page(days)
+    page = Page(*make_site(tmp_path, talk).rglob("days.html"))
     years = " ".join(page.text.partition("First Last People")[2].partition("Made with")[0].split())
     assert years.startswith(
         "undated 1 2025 2 2026 2 undated 1 message First of them"

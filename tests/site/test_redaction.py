@@ -308,6 +308,8 @@ def test_names_and_uids_of_people_are_hidden_in_texts() -> None:
         "สวัสดีสมชายครับ": "สวัสดีPerson 7ครับ", "김철수가": "Person 6가", "Annas": "Annas",
     }  # fmt: skip
     assert {text: redaction.hide(text) for text in expected} == expected
+    redaction.counts.clear()
+    assert (redaction.hide("7_user_8"), redaction.counts["name"]) == ("Person 3_user_Person 4", 2)
 
 
 @loop_over(
@@ -356,9 +358,11 @@ def test_pseudonyms_are_those_of_all_names_that_somebody_had(
 ) -> None:
     monkeypatch.setitem(NAMES, "ann", "Annegret Uhl")
     monkeypatch.setitem(NAMES, "bob", "Robert Moss")
+    monkeypatch.setitem(NAMES, "den", "Den of Moss")
     talk = [
         message(1, "Dear Annegret, Moss asks you"),
         message(2, "hi <@uid:ann>! Once Anne Kohl", "bob", "ann"),
+        message(3, "more", receiver="den"),
     ]
     talk[0]["data"]["entities"]["sender"]["entity"]["name"] = "Anne Kohl"
     out, site = make_export(tmp_path / "out", talk), tmp_path / "site"
@@ -366,6 +370,7 @@ def test_pseudonyms_are_those_of_all_names_that_somebody_had(
     text = Page(site / page_of(site, "Dear")).text
     words = ["Dear Person 1, Person 2 asks you", "hi @Person 1! Once Person 1", "Person 1 & Person 2"]
     assert [each for each in words if each not in text] == []
+    assert "Den of Person 2" in Page(site / "index.html").text
     assert write_site(out, site, pseudonyms=True).written == 0
 
 
