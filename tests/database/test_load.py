@@ -190,12 +190,16 @@ def test_contents_of_deleted_messages_are_removed_for_who_asks(database: Databas
     assert reasons == {"1": "not_shown", "2": "by_author", "3": None}
     assert database.ask("SELECT raw FROM messages WHERE id IN ('1', '2')") == [(None,), (None,)]
     assert database.ask("SELECT * FROM versions") == []
-    with pytest.raises(RequestInvalidError, match=r"expected .blank., as .* was loaded with it, or a new database"):
+    with pytest.raises(
+        RequestInvalidError, match=r"expected .blank., as .* was loaded with it, or a new database"
+    ):
         load(runs.folder, database.url, deleted="keep")
     if database.is_sqlite:
         [data] = [path.read_bytes() for path in tmp_path.glob("chat.sqlite")]
         assert b"wordone" not in data
         assert b"wordlast" not in data
+    with pytest.raises(RequestInvalidError, match="deleted = 'erase': expected 'keep', 'blank', or None"):
+        load(runs.folder, database.url, deleted="erase")  # type: ignore[arg-type]
 
 
 def test_a_deleted_message_is_in_no_record_of_another_one(database: Database, tmp_path: Path) -> None:
