@@ -1,7 +1,5 @@
 """The contents of messages beside their texts, as values."""
 
-from typing import Any
-
 import pytest
 
 from chatrest.site.contents import call_of, duration_text, file_link, size_text
@@ -26,7 +24,7 @@ def test_a_size_is_in_the_largest_unit_that_it_reaches() -> None:
     ],
 )
 def test_a_call_has_its_duration_from_what_the_record_says(
-    entity: dict[str, Any], seconds: int, text: str
+    entity: dict[str, object], seconds: int, text: str
 ) -> None:
     call = call_of({"entities": {"on": {"entity": entity}}})
     assert (call.seconds, duration_text(call.seconds)) == (seconds, text)
