@@ -264,6 +264,6 @@ def _filter_check(
     if call.query is None and acting_user is None and not call.endpoint.parameters:
         return None
     expectation = Expectation.of(call, acting_user, checks)
-    if not expectation.checks and not expectation.is_with_oneself:
+    if not expectation.checks:
         return None
     return FilterCheck(call.endpoint.name, expectation, send.check_acting_user, send.drops_mismatches)

@@ -74,7 +74,7 @@ def test_the_names_at_run_time_are_those_for_type_checkers() -> None:
         for alias in node.names
     }
     assert homes == chatrest._HOME
-    assert PROGRAM_NAMES == sorted(PROGRAM_NAMES)
+    assert sorted(PROGRAM_NAMES) == PROGRAM_NAMES
     assert set(PROGRAM_NAMES) < set(homes) <= set(dir(chatrest))
     assert {name for name, home in homes.items() if home == "errors"} <= set(PROGRAM_NAMES)
 

@@ -91,6 +91,15 @@ async def test_counts_name_the_size_as_their_list_does(limit: int | None) -> Non
         await Messages(sender).counts(uid="bob", guid="den")
 
 
+@pytest.mark.parametrize(
+    ("party", "path"), [({"uid": "bob"}, "/users/bob/messages"), ({"guid": "den"}, "/groups/den/messages")]
+)
+async def test_counts_of_one_conversation_ask_its_list(party: dict[str, str], path: str) -> None:
+    sender = answering({"data": [{"entityType": "user", "entityId": "bob", "count": 3}]})
+    [count] = await Messages(sender).counts(**party)
+    assert (sender.call.path, count.count) == (path, 3)
+
+
 SEVERAL = NewMessage(multiple_receivers={"uids": ["bob", "eve"]}, type="text", data={"text": "t"}, muid="m1")
 SENT = {"success": True, "data": MESSAGE}
 EVES = MESSAGE | {"id": "6", "receiver": "eve"}

@@ -202,7 +202,9 @@ async def test_a_list_without_muids_proves_nothing(emulator: Emulator, session: 
     assert await find(session) is None
 
 
-@pytest.mark.parametrize("arguments", [{"receiver_type": "app"}, {"receiver": ""}, {"muid": None}])
+@pytest.mark.parametrize(
+    "arguments", [{"receiver_type": "app"}, {"receiver": ""}, {"muid": None}, {"muid": 5}]
+)
 async def test_wrong_arguments_are_named(session: AsyncSession, arguments: dict[str, Any]) -> None:
     with pytest.raises(
         RequestInvalidError, match=f"^{'uid' if 'receiver' in arguments else next(iter(arguments))} = "
@@ -232,6 +234,13 @@ async def test_what_a_message_of_the_list_proves(sender: str, receiver: str, mui
     else:
         message = await search
         assert (message and message.id) == result
+
+
+async def test_the_acting_user_of_a_search_is_the_argument_before_that_of_the_view() -> None:
+    sender = Sender(b'{"data":[{"id":"1","sender":"ann","receiver":"bob","muid":"m-1"}]}', acting_user="carl")
+    message = await Messages(sender).find_sent("m-1", receiver="bob", on_behalf_of="ann")
+    assert message is not None
+    assert message.id == "1"
 
 
 @pytest.mark.parametrize("acting_user", [None, "ann"])

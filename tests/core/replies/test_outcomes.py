@@ -183,6 +183,9 @@ def test_a_failed_item_is_an_error_where_it_is_checked() -> None:
     with pytest.raises(ApiError, match="2 of 3 items failed: eve, mallory") as caught:
         result.check()
     assert caught.value.details == {"eve": AddedMember(False), "mallory": AddedMember(False, "no")}
+    for count, end in ((5, "4"), (6, "4, …")):
+        with pytest.raises(ApiError, match=rf"{count} of {count} items failed: 0, .*{end}$"):
+            ADDED(json.dumps({"data": {str(number): NO for number in range(count)}}).encode()).check()
     good = ADDED(b'{"data":{"bob":{"success":true}}}')
     assert good.check() is good
     assert good["bob"].message is UNSET
