@@ -82,14 +82,16 @@ _NAMES: Final = {
     ),
     "_network.options": ("RawReply",),
     "_network.pool": ("LimitState", "PoolState"),
+    "_parameters.agent_knowledge": (
+        "DiscoveredUrlQuery", "KnowledgeQuery", "KnowledgeTextChanges", "NewKnowledgeText", "NewUpload",
+        "PageToScrape", "SourcePageQuery", "WebsiteToScrape",
+    ),
     "_parameters.agents": (
-        "AgentChanges", "AgentQuery", "ApiToolChanges", "DiscoveredUrlQuery", "EnabledActions",
-        "EnabledItemsQuery", "ExternalAgentChanges", "ExternalToolChanges", "FrontendActionChanges",
-        "IntegrationMeta", "IntegrationQuery", "KnowledgeQuery", "KnowledgeTextChanges", "McpServerChanges",
-        "NewAgent", "NewApiTool", "NewExternalAgent", "NewExternalTool", "NewFrontendAction",
-        "NewKnowledgeText", "NewMcpServer", "NewToolParameter", "NewUpload", "NewVariable", "PageToScrape",
-        "SourcePageQuery", "ToolQuery", "ToolSearchQuery", "VariableChanges", "VariableQuery",
-        "WebsiteToScrape",
+        "AgentChanges", "AgentQuery", "ApiToolChanges", "EnabledActions", "EnabledItemsQuery",
+        "ExternalAgentChanges", "ExternalToolChanges", "FrontendActionChanges", "IntegrationMeta",
+        "IntegrationQuery", "McpServerChanges", "NewAgent", "NewApiTool", "NewExternalAgent",
+        "NewExternalTool", "NewFrontendAction", "NewMcpServer", "NewToolParameter", "NewVariable",
+        "ToolQuery", "ToolSearchQuery", "VariableChanges", "VariableQuery",
     ),
     "_parameters.apps": (
         "ApiKeyChanges", "ApiKeyQuery", "AppQuery", "NewApiKey", "NewApp", "NewWebhook", "WebhookChanges",

@@ -122,13 +122,22 @@ from ._models.users import (
     User as User,
     UserOutcome as UserOutcome,
 )
-from ._network.options import RawReply as RawReply
 from ._network.pool import LimitState as LimitState, PoolState as PoolState
+from ._network.session_options import RawReply as RawReply
+from ._parameters.agent_knowledge import (
+    DiscoveredUrlQuery as DiscoveredUrlQuery,
+    KnowledgeQuery as KnowledgeQuery,
+    KnowledgeTextChanges as KnowledgeTextChanges,
+    NewKnowledgeText as NewKnowledgeText,
+    NewUpload as NewUpload,
+    PageToScrape as PageToScrape,
+    SourcePageQuery as SourcePageQuery,
+    WebsiteToScrape as WebsiteToScrape,
+)
 from ._parameters.agents import (
     AgentChanges as AgentChanges,
     AgentQuery as AgentQuery,
     ApiToolChanges as ApiToolChanges,
-    DiscoveredUrlQuery as DiscoveredUrlQuery,
     EnabledActions as EnabledActions,
     EnabledItemsQuery as EnabledItemsQuery,
     ExternalAgentChanges as ExternalAgentChanges,
@@ -136,26 +145,19 @@ from ._parameters.agents import (
     FrontendActionChanges as FrontendActionChanges,
     IntegrationMeta as IntegrationMeta,
     IntegrationQuery as IntegrationQuery,
-    KnowledgeQuery as KnowledgeQuery,
-    KnowledgeTextChanges as KnowledgeTextChanges,
     McpServerChanges as McpServerChanges,
     NewAgent as NewAgent,
     NewApiTool as NewApiTool,
     NewExternalAgent as NewExternalAgent,
     NewExternalTool as NewExternalTool,
     NewFrontendAction as NewFrontendAction,
-    NewKnowledgeText as NewKnowledgeText,
     NewMcpServer as NewMcpServer,
     NewToolParameter as NewToolParameter,
-    NewUpload as NewUpload,
     NewVariable as NewVariable,
-    PageToScrape as PageToScrape,
-    SourcePageQuery as SourcePageQuery,
     ToolQuery as ToolQuery,
     ToolSearchQuery as ToolSearchQuery,
     VariableChanges as VariableChanges,
     VariableQuery as VariableQuery,
-    WebsiteToScrape as WebsiteToScrape,
 )
 from ._parameters.apps import (
     ApiKeyChanges as ApiKeyChanges,

@@ -22,7 +22,7 @@ from .._models.agent_knowledge import (
     UrlBatch,
     WebsiteCrawl,
 )
-from .._parameters.agents import (
+from .._parameters.agent_knowledge import (
     DiscoveredUrlQuery,
     KnowledgeQuery,
     KnowledgeTextChanges,

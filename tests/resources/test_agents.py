@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from chatrest._models.agents import Agent
-from chatrest._parameters.agents import NewAgent, NewUpload
+from chatrest._parameters.agent_knowledge import NewUpload
+from chatrest._parameters.agents import NewAgent
 from chatrest._resources.agents import Agents
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
