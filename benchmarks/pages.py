@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec.json import decode, encode
 
-from chatrest.emulator.service.replies import list_reply, pagination
+from chatrest.emulator.service.reply_forms import list_reply, pagination
 from chatrest.emulator.store import Store
 from chatrest.emulator.store.generated_data import fill
 

@@ -80,8 +80,8 @@ _NAMES: Final = {
         "AuthToken", "DeactivatedUsers", "Group", "GroupOutcome", "Member", "MemberOutcome", "MemberScope",
         "ReactivatedUsers", "User", "UserOutcome",
     ),
-    "_network.options": ("RawReply",),
     "_network.pool": ("LimitState", "PoolState"),
+    "_network.session_options": ("RawReply",),
     "_parameters.agent_knowledge": (
         "DiscoveredUrlQuery", "KnowledgeQuery", "KnowledgeTextChanges", "NewKnowledgeText", "NewUpload",
         "PageToScrape", "SourcePageQuery", "WebsiteToScrape",

@@ -6,7 +6,7 @@ from ._core.requests.arguments import check_unquoted, hides_arguments
 from ._core.requests.endpoint import check_acting_user
 from ._core.requests.wire import Headers
 from ._fan_out.stream import fan_out as _fan_out
-from ._network.options import ClientOptions, Destination
+from ._network.session_options import ClientOptions, Destination
 from ._network.view import ClientView
 from ._resources import LazyCollection
 from .app import App, check_key, check_url

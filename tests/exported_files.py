@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from chatrest._core.replies.rows import Row, row_of, rows
 from chatrest.export.folder.changed_messages import ReplacedMessages
+from chatrest.export.plan.export_plan import Plan
 from chatrest.export.plan.ownership import Source
-from chatrest.export.plan.plan import Plan
 from tests.stored_exports import START as SEPTEMBER, StoredExport
 
 ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Iterator
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from chatrest._cli.call.arguments import Parameter, Parameters, Place
+from chatrest._cli.call.operation_arguments import Parameter, Parameters, Place
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._models.messages import Message
 from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class

@@ -11,11 +11,11 @@ from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.fetched_page import FetchedPage, SourceRows
 from chatrest.export.folder.manifest import write_unfinished
 from chatrest.export.folder.run_log import append_run
+from chatrest.export.plan.export_plan import Plan
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import PageIds, ids_of
 from chatrest.export.plan.ownership import Source
 from chatrest.export.plan.parts import NAME as PARTS, Parts
-from chatrest.export.plan.plan import Plan
 from chatrest.export.plan.report import Report
 from chatrest.export.store.disk import Disk
 

@@ -27,12 +27,12 @@ from ..errors import (
     ServerError,
 )
 from . import streams
+from .command_options import AS_JSON, option_table, shown_default, whole_number
 from .environment import apps_file, chosen_app, chosen_app_name, proxy, session
-from .options import AS_JSON, option_table, shown_default, whole_number
 from .process import run
 
 if TYPE_CHECKING:
-    from .._network.options import RawReply
+    from .._network.session_options import RawReply
     from ..session import AsyncSession
 
 _ADVICE: Final = {

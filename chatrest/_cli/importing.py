@@ -10,8 +10,8 @@ from msgspec import structs
 from .._texts import plural
 from ..errors import ChatRestError
 from . import streams
+from .command_options import AS_JSON, QUIET, LocalPath, option_table
 from .environment import session
-from .options import AS_JSON, QUIET, LocalPath, option_table
 from .process import can_continue, continuation, run
 from .progress import ProgressLine
 

@@ -33,8 +33,15 @@ from .._resources.users import USERS_LIST
 from .._secrets import scrub_all
 from ..errors import ChatRestError, CursorError, OutcomeUnknownError, ReplyUnreadableError
 from . import streams
+from .command_options import (
+    SectionCommand,
+    filter_options,
+    option_table,
+    query_of,
+    shown_default,
+    whole_number,
+)
 from .environment import management, session
-from .options import SectionCommand, filter_options, option_table, query_of, shown_default, whole_number
 from .process import run
 from .progress import ProgressLine
 from .record_formats import FORMAT, RecordWriter

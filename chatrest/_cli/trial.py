@@ -16,7 +16,7 @@ from .. import __version__
 from .._texts import plural
 from ..errors import ChatRestError, RequestInvalidError
 from . import streams
-from .options import PORT, LocalPath, option_table, shown_default, whole_number
+from .command_options import PORT, LocalPath, option_table, shown_default, whole_number
 from .process import invocation, run
 from .progress import ProgressLine
 

@@ -27,9 +27,17 @@ from .._secrets import scrub
 from .._telemetry import LOGGER, Attempt, CallStart, Listener, Outcome, notify
 from ..errors import ApiError, RateLimitError, RequestInvalidError, TransportError, request_id_of
 from .call_progress import CallProgress, Failure
-from .options import CallOptions, Dice
 from .pool import Pool
-from .replies import is_of_user, limit_signal, note_acting_user, read_large, read_reply, refusal, report_reply
+from .reply_results import (
+    is_of_user,
+    limit_signal,
+    note_acting_user,
+    read_large,
+    read_reply,
+    refusal,
+    report_reply,
+)
+from .session_options import CallOptions, Dice
 from .timing import Timing
 from .transport import Reply
 

@@ -21,8 +21,8 @@ from .._secrets import HIDDEN, is_credential, scrub
 from .._telemetry import LISTENER_FAILED, LOGGER, REQUESTS, CallStart, Listener, log_attempt, notify
 from ..errors import ChatRestError, DeadlineExceededError, RequestInvalidError
 from .call import ActiveCall, CallContext
-from .options import CallOptions, Dice
 from .pool import MakePacer, Pool
+from .session_options import CallOptions, Dice
 from .timing import Clock, Sleep, Timing
 from .transport import Transport
 

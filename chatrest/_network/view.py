@@ -27,7 +27,8 @@ from ..app import check_proxy_use
 from ..errors import ChatRestError
 from .client import Client, Sender
 from .lanes import Priority
-from .options import (
+from .pool import PoolState
+from .session_options import (
     OPTIONS_OF_VIEWS,
     UNCHANGED,
     CallOptions,
@@ -37,7 +38,6 @@ from .options import (
     check_option,
     checked_options,
 )
-from .pool import PoolState
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _REPLAYS: Final[Mapping[Method, Replay]] = {"GET": "safe", "PUT": "idempotent", "DELETE": "idempotent"}

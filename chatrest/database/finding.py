@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from .._cloud.address import is_address
 from ..export import read_raw
-from .rows import NAMES, batched, clean_records, message_values
+from .database_rows import NAMES, batched, clean_records, message_values
 
 _Match: TypeAlias = tuple[bytes, int | None, int | None]
 """A record, its time and its number."""

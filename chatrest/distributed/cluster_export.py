@@ -17,13 +17,13 @@ from ..export.dataset.attachments import AttachmentOptions
 from ..export.fetch.worker_pool import WORKERS
 from ..export.folder.part_files import find_parts
 from ..export.folder.tables import Table
+from ..export.plan.export_plan import Plan
 from ..export.plan.file_names import local_path
 from ..export.plan.parts import Parts
-from ..export.plan.plan import Plan
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
+from ..export.run.export_options import ExportOptions
 from ..export.run.folder_run import journal_root
-from ..export.run.options import ExportOptions
 from ..export.run.run_parts import export_parts, run_part, run_rounds
 from ..session import AsyncSession
 from .cluster import NoResultError, workers_of

@@ -11,7 +11,7 @@ from .._core.requests.endpoint import Method
 from .._resources import OPERATIONS
 from .._texts import nearest
 from ..errors import RequestInvalidError
-from .checked import CheckedArguments, Count, FromZero, Seconds, Share
+from .checked_arguments import CheckedArguments, Count, FromZero, Seconds, Share
 from .limits import TOO_MANY, Spelling, Verdict, limit_headers
 from .service.context import OutgoingReply, ServiceRequest
 from .service.dispatch import ROUTER

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from .._core.requests.endpoint import RateClass
 from ..errors import RequestInvalidError
-from .checked import CheckedArguments, Count
+from .checked_arguments import CheckedArguments, Count
 from .service.refusals import ServiceRefusal
 
 LimitKind: TypeAlias = Literal["fixed", "sliding", "bucket"]

@@ -15,7 +15,7 @@ from yarl import URL
 
 from ..app import App, is_loopback
 from ..errors import RequestInvalidError
-from .checked import CheckedArguments
+from .checked_arguments import CheckedArguments
 from .faults import Fault
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH

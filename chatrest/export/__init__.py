@@ -13,16 +13,16 @@ for message in read("out", since="2026-11-01"):
 from .dataset.attachments import AttachmentOptions
 from .folder.run_log import RunEntry
 from .plan.app_file import AppExport, read_apps
-from .plan.plan import Plan
+from .plan.export_plan import Plan
 from .plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report
 from .read.changes import ExportChange, ExportChanges, changes
 from .read.reading import attachment_files, read, read_raw, read_table, runs
 from .run.apps import AppResult, export_apps
 from .run.dry_run import Estimate, estimate
 from .run.export import export
-from .seal.seal import SealResult, seal
+from .seal.sealing import SealResult, seal
 from .verify.result import Problem, Remedy, VerifyResult
-from .verify.verify import verify
+from .verify.verification import verify
 
 __all__ = [
     "AppExport", "AppResult", "AttachmentCounts", "AttachmentOptions", "Estimate",

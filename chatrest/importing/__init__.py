@@ -5,9 +5,9 @@ from chatrest.importing import run
 `check(files)` validates every line without network. See `importer` for the rules of repetition.
 """
 
+from .import_records import KINDS, Kind
+from .import_result import FileResult, ImportResult, LineNote, Omission
 from .importer import ImportProgress, check, run
-from .records import KINDS, Kind
-from .result import FileResult, ImportResult, LineNote, Omission
 
 __all__ = [
     "KINDS", "FileResult", "ImportProgress", "ImportResult", "Kind", "LineNote", "Omission", "check", "run",

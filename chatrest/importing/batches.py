@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from .._parameters.data_import import MOST_ENTRIES
 from ..errors import RequestInvalidError
+from .import_records import ImportRecord, Kind, SkippedLine, read_object, record_of
+from .import_result import INVALID, SKIPPED, LineNote
 from .input_lines import LONGEST_LINE, ImportLine, LinePosition
-from .records import ImportRecord, Kind, SkippedLine, read_object, record_of
-from .result import INVALID, SKIPPED, LineNote
 
 MOST_LINES: Final = 1000
 """Lines of a batch, so that a file without any record is noted in steps, too."""

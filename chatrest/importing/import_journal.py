@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 from .._storage import JournalFile, Layout
 from .._texts import name_list
 from ..errors import RequestInvalidError
+from .import_records import Kind
+from .import_result import FileResult, LineNote
 from .input_lines import LinePosition
-from .records import Kind
-from .result import FileResult, LineNote
 
 _SCHEMA: Final = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -33,10 +33,10 @@ from ..errors import (
 from ..session import AsyncSession
 from .batches import LineBatch, batches
 from .import_journal import ImportJournal
+from .import_records import ImportRecord, Kind
+from .import_result import INVALID, NO_OUTCOME, ImportResult, LineNote, list_omissions
 from .input_files import Files, InputFile, input_files, journal_path
 from .input_lines import read_lines
-from .records import ImportRecord, Kind
-from .result import INVALID, NO_OUTCOME, ImportResult, LineNote, list_omissions
 
 T = TypeVar("T")
 Replies: TypeAlias = Mapping[str, Any]

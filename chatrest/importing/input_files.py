@@ -9,8 +9,8 @@ from .._cloud.address import is_address
 from .._parameters.fields import words_of
 from .._secrets import repr_of
 from ..errors import RequestInvalidError
+from .import_records import KINDS, Kind, kind_of, read_object
 from .input_lines import read_lines
-from .records import KINDS, Kind, kind_of, read_object
 
 Files: TypeAlias = str | PathLike[str] | Iterable[str | PathLike[str]]
 """A path, or several of them."""

@@ -28,7 +28,7 @@ from ..export import attachment_files, read_raw, runs
 from ..export.folder.manifest import NAME as MANIFEST
 from ..export.read.exports import bag_of, open_exports
 from ..export.seal.bag import TAG_MANIFEST
-from ..export.seal.seal import version
+from ..export.seal.sealing import version
 from .choice import Choice, SiteOptions, check_has_messages, choice_of
 from .contents import FileLink, members_of, object_of
 from .heads import record_of

@@ -13,8 +13,11 @@ from chatrest._core.requests.endpoint import Acting, Call, Endpoint
 from chatrest._models.messages import Message
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._models.users import User
+from chatrest._parameters.conversations import ConversationQuery
 from chatrest._parameters.messages import MessageQuery
-from chatrest._resources.collection import walk
+from chatrest._resources.collection import _cached_list_plan, walk
+from chatrest._resources.conversations import Conversations
+from chatrest._resources.messages import Messages
 from chatrest._walk.walk import Walk
 from chatrest.errors import ChatRestError, CursorError
 from tests.cases import loop_over
@@ -212,3 +215,18 @@ async def test_a_full_reply_of_a_list_without_paging_is_no_silent_end(
     assert uids == [f"u{number}" for number in range(count)]
     limited = made(Sender(listing_of(count, meta)), endpoint()).limit(count)
     assert len(await limited.collect()) == count
+
+
+@loop_over(
+    "read",
+    [
+        lambda send: Messages(send).counts(MessageQuery(unread=True), uid="bob"),
+        lambda send: Conversations(send).list(ConversationQuery(use_cursored_index=1)).collect(),
+    ],
+)
+async def test_a_variant_of_a_list_has_its_plan_cached_too(read: Any) -> None:
+    send = Sender(b'{"data":[]}')
+    await read(send)
+    misses = _cached_list_plan.cache_info().misses
+    await read(send)
+    assert _cached_list_plan.cache_info().misses == misses

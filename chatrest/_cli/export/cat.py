@@ -7,7 +7,7 @@ import click
 
 from ..._models.messages import Message
 from .. import streams
-from ..options import SINCE, UNTIL, option_table
+from ..command_options import SINCE, UNTIL, option_table
 from ..record_formats import FORMAT, Format, RecordWriter
 
 _LINES: Final = 1_000

@@ -13,7 +13,7 @@ from msgspec import structs
 from ..._texts import plural, size
 from ...errors import ChatRestError
 from .. import streams
-from ..options import AS_JSON, QUIET, LocalPath, check_outside, option_table
+from ..command_options import AS_JSON, QUIET, LocalPath, check_outside, option_table
 from ..progress import ProgressLine
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def verify(out: str, root: str | None, report: Path | None, as_json: bool, quiet
     status: 0 the export is complete and undamaged, 1 it is not, 2 it cannot be checked.
     """
     from ...export import verify as verify_export  # imports aiohttp, which a help text does not need
-    from ...export.verify.report import check_name, write_report
+    from ...export.verify.audit_report import check_name, write_report
 
     if report is not None:
         check_name(report)

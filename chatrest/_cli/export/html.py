@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ..._texts import plural
 from .. import streams
-from ..options import AS_JSON, PORT, QUIET, LocalPath, check_outside, option_table, shown_default
+from ..command_options import AS_JSON, PORT, QUIET, LocalPath, check_outside, option_table, shown_default
 from ..process import run
 from ..progress import ProgressLine
 

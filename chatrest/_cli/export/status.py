@@ -9,7 +9,7 @@ import msgspec
 
 from ..._texts import duration, plural, size
 from .. import streams
-from ..options import AS_JSON, option_table
+from ..command_options import AS_JSON, option_table
 from ..process import invocation
 from ..record_formats import local_time
 

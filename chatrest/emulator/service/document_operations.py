@@ -28,7 +28,7 @@ from ..store.documents import Document, DocumentSet, apply_changes, merged, sele
 from .context import Handler, ServiceCall
 from .groups import group_record
 from .refusals import ServiceRefusal, act_on_each, bad_request
-from .replies import ack
+from .reply_forms import ack
 from .users import user_record
 
 _ITEM_MEMBERS: Final = {"conversations", "featuresToAllow", "featuresToRestrict", "files", "triggerIds"}

@@ -10,10 +10,10 @@ from typing import Final
 
 from ..store.directory import SYSTEM, Membership, untagged
 from ..store.documents import Document, apply_changes
-from .arguments import Filters, has_tag, has_text, matching_records, range_filters
 from .context import Context, Handler, ServiceCall
 from .refusals import act_on_each, bad_request, refusal
-from .replies import LazyRecords, ack, changed_at, page_beyond
+from .reply_forms import LazyRecords, ack, changed_at, page_beyond
+from .request_arguments import Filters, has_tag, has_text, matching_records, range_filters
 from .users import path_user, related_users, user_record
 
 APP: Final = str(SYSTEM["uid"])

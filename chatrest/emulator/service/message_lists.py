@@ -35,11 +35,11 @@ from ..store.message_index import (
     participant_list,
     thread_list,
 )
-from .arguments import Filters, active_filters, end_filter, range_filters
 from .context import Handler, ServiceCall
 from .groups import path_group
 from .messages import message_record, message_reply, personal_records, readable_message
-from .replies import current_meta, list_reply, page_beyond, pagination
+from .reply_forms import current_meta, list_reply, page_beyond, pagination
+from .request_arguments import Filters, active_filters, end_filter, range_filters
 from .users import path_user
 
 _SENT_AT: Final = attrgetter("sent_at")

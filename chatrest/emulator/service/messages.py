@@ -17,7 +17,7 @@ from ..store.views import Mark
 from .context import Context, Handler, ServiceCall
 from .groups import APP
 from .refusals import refusal
-from .replies import ack
+from .reply_forms import ack
 
 
 class NumberedMessage(NamedTuple):

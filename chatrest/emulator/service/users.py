@@ -8,10 +8,10 @@ from typing import Any, Final
 from ..store.directory import Directory, Relation, untagged
 from ..store.documents import Document, apply_changes, selected
 from ..store.message_index import conversation_id
-from .arguments import Filters, has_tag, has_text, matching_records, range_filters
 from .context import Context, Handler, ServiceCall
 from .refusals import ServiceRefusal, act_on_each, bad_request, refusal
-from .replies import LazyRecords, ack, changed_at, list_reply, pagination
+from .reply_forms import LazyRecords, ack, changed_at, list_reply, pagination
+from .request_arguments import Filters, has_tag, has_text, matching_records, range_filters
 
 _FILTERS: Final[Filters] = {
     "onlyDeactivated": lambda user, _: "deactivatedAt" in user,

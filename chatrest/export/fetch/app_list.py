@@ -27,10 +27,10 @@ from ..._resources.messages import Messages
 from ...errors import ApiError, AuthenticationError, CursorError, ServerError
 from ...session import AsyncSession
 from ..folder.journal import Journal, SourceState
+from ..plan.export_plan import Plan
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, ids_of
 from ..plan.ownership import Source
-from ..plan.plan import Plan
 from .jobs import ListJob, ListPiece, unread_jobs
 from .page_check import ENDS, Window
 from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages

@@ -29,10 +29,10 @@ from ...errors import (
 )
 from ...session import AsyncSession
 from ..folder.journal import SourceState
+from ..plan.export_plan import Plan
 from ..plan.file_names import MILLISECONDS
 from ..plan.message_ids import numbers_in
 from ..plan.ownership import OF_PARTS, Source
-from ..plan.plan import Plan
 from .page_check import Window, as_served, falls
 from .worker_pool import WorkerPool
 

@@ -17,10 +17,10 @@ from typing import Final, Protocol, Self, TypeVar
 
 from ..._core.replies.rows import UNKNOWN, Row, row_of
 from ..formats.stored_records import SourceLines
+from ..plan.export_plan import Plan
 from ..plan.file_names import STEM
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST
-from ..plan.plan import Plan
 from ..plan.report import Report
 from ..store import Difference, ExportStore, repair, salvage
 from ..store.disk import Disk

@@ -13,8 +13,8 @@ from msgspec import structs
 
 from ..._texts import missing_extra
 from ...errors import RequestInvalidError
+from ..plan.export_plan import Plan, difference, growth_fault
 from ..plan.file_names import HISTORY, STEM
-from ..plan.plan import Plan, difference, growth_fault
 from ..store import RowKind
 from ..store.formats import Format, Lines, Parquet
 from ..store.store_journal import REMEDY

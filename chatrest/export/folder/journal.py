@@ -28,10 +28,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from ..._storage import Layout
+from ..plan.export_plan import Plan
 from ..plan.id_set import IdSet
 from ..plan.message_ids import Interval, merge, position_of
 from ..plan.ownership import Source
-from ..plan.plan import Plan
 from ..store.store_journal import (
     DAMAGE,
     LAYOUT as STORE_LAYOUT,

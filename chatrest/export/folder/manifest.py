@@ -21,9 +21,9 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from ...errors import ChatRestError, RequestInvalidError
+from ..plan.export_plan import Plan
 from ..plan.file_names import HISTORY, STEM
 from ..plan.message_ids import LAST
-from ..plan.plan import Plan
 from ..plan.report import NextRun, Report
 from ..store.disk import Disk, error_path, sync_folder
 from .journal import GENERATION, Journal

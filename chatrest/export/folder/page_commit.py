@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from ..._core.replies.rows import Row, lines_of
 from ..formats.action_records import ACTION, shown_edits
+from ..plan.export_plan import Plan
 from ..plan.file_names import STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, Interval, ids_of
 from ..plan.ownership import Source
-from ..plan.plan import Plan
 from ..store import ExportStore, NewRows
 from .changed_messages import ChangedMessages
 from .fetched_page import FetchedPage, ListOrder, SourceRows

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ..._texts import missing_extra
 from ...errors import RequestInvalidError
-from ..plan.plan import Compress
+from ..plan.export_plan import Compress
 
 _GZIP_LEVEL: Final = 3
 """Level 6 takes twice the time for four fifths of the size. For small files use zstd."""

@@ -13,8 +13,8 @@ from ..._core.replies.rows import UNKNOWN, row_of
 from ..._core.replies.scanner import read_record
 from ..._texts import missing_extra
 from ...errors import ChatRestError, ReplyUnreadableError, RequestInvalidError
+from ..plan.export_plan import Compress
 from ..plan.file_names import MILLISECONDS
-from ..plan.plan import Compress
 from .compression import compression, pack_errors
 
 _CHUNK: Final = 1 << 18

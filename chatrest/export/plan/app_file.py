@@ -27,7 +27,7 @@ from msgspec import Meta, Struct
 from ..._secrets import repr_of
 from ...app import App, allows_http
 from ...errors import RequestInvalidError
-from .plan import FIELDS, Plan, any_of
+from .export_plan import FIELDS, Plan, any_of
 
 _Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 _Variable: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")]

@@ -25,8 +25,8 @@ from ..._core.replies.rows import UNKNOWN, Row
 from ..._core.requests.arguments import check
 from ..._secrets import repr_of
 from ...errors import ChatRestError, RequestInvalidError
+from .export_plan import Partition
 from .ownership import Source
-from .plan import Partition
 
 MESSAGES: Final = "messages"
 """The folder of the data files, and of nothing else."""

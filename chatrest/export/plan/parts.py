@@ -43,10 +43,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from ...errors import ChatRestError, RequestInvalidError
+from .export_plan import Plan
 from .file_names import file_name
 from .id_set import IdSet
 from .ownership import Source, pair_of
-from .plan import Plan
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from ..._texts import name_list, plural
 from ..folder.folder_state import FolderState, read_consistently
 from ..folder.manifest import NAME as MANIFEST, FileEntry
 from ..folder.run_log import RunEntry, runs_in
+from ..plan.export_plan import Plan
 from ..plan.file_names import STEM
 from ..plan.message_ids import number
-from ..plan.plan import Plan
 from ..plan.report import ExportFailure, NextRun, sums
 from .exports import ExportAddress, addresses_of, part_lacks, parts_at
 from .folder_view import FolderView

@@ -19,8 +19,8 @@ from ...errors import ChatRestError, ExportIncompleteError
 from ...session import AsyncSession
 from ..fetch.worker_pool import first_error
 from ..plan.app_file import AppExport, check_names
+from ..plan.export_plan import Plan
 from ..plan.parts import app_name
-from ..plan.plan import Plan
 from .folder_run import journal_root, place_in
 from .night import has_parts
 

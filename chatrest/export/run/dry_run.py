@@ -35,10 +35,10 @@ from ..folder.folder_plan import continued_plans, initial_meta, resolve_plans
 from ..folder.folder_state import check_journal
 from ..folder.id_continuity import IdContinuity
 from ..folder.journal import NAME as JOURNAL, Journal, SourceState, has_journal
+from ..plan.export_plan import Plan
 from ..plan.id_set import IdSet
 from ..plan.message_ids import LAST, Gap, key_of, number
 from ..plan.ownership import Source
-from ..plan.plan import Plan
 from ..plan.report import ExportFailure
 from ..read.exports import ExportAddress
 

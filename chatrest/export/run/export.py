@@ -9,11 +9,11 @@ from ...session import AsyncSession
 from ..dataset.attachments import AttachmentOptions
 from ..fetch.worker_pool import WORKERS
 from ..folder.tables import Table
-from ..plan.plan import Plan
+from ..plan.export_plan import Plan
 from ..plan.report import Progress, Report
+from .export_options import ExportOptions
 from .folder_run import export_folder, journal_root, run_at
 from .night import has_parts
-from .options import ExportOptions
 from .run_parts import export_parts
 
 

@@ -19,7 +19,7 @@ from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
 from ..dataset.attachments import AttachmentOptions
-from ..dataset.dataset import Dataset
+from ..dataset.dataset_run import Dataset
 from ..fetch.part_run import PartRun
 from ..fetch.source_list import sent_by
 from ..folder.export_folder import ExportFolder, RemoteFiles
@@ -27,13 +27,13 @@ from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged
 from ..folder.run_log import append_run
 from ..folder.tables import tables_of
+from ..plan.export_plan import Plan
 from ..plan.file_names import local_path
 from ..plan.message_ids import number
-from ..plan.plan import Plan
 from ..plan.report import NextRun, Phase, Progress, Report
 from ..store.disk import Disk
-from .options import DEFAULTS, ExportOptions
-from .run import Run
+from .export_options import DEFAULTS, ExportOptions
+from .export_run import Run
 
 
 async def run_at(

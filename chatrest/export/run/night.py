@@ -32,10 +32,10 @@ from ..folder.part_files import (
     read_state,
     read_users,
 )
+from ..plan.export_plan import Plan, difference
 from ..plan.message_ids import number
 from ..plan.ownership import Source
 from ..plan.parts import MOST_PARTS, NAME, Night, NightFindings, NightUsers, PartOwnership, Parts, packed
-from ..plan.plan import Plan, difference
 from ..read.exports import part_files
 from .run_end import newest_of_app
 

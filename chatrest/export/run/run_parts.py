@@ -24,14 +24,14 @@ from ...session import AsyncSession
 from ..fetch.part_run import PartRun
 from ..fetch.source_list import sent_by
 from ..folder.part_files import PartFiles, find_parts, is_settled, read_state
+from ..plan.export_plan import Plan
 from ..plan.parts import NAME, STATE, Parts, PartState, part_name
-from ..plan.plan import Plan
 from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report, sums
 from ..read.exports import part_files
 from . import night as nights
+from .export_options import DEFAULTS, ExportOptions
 from .folder_run import export_folder, journal_root, place_in, run_at
 from .night import HELD, OpenNight, check_part, left_parts, open_night, prepare, put
-from .options import DEFAULTS, ExportOptions
 
 RunLeft: TypeAlias = Callable[
     [Parts, Callable[[], Awaitable[list[int]]]], Awaitable[Mapping[int, Sequence[Report]]]

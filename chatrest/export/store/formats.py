@@ -20,7 +20,7 @@ from ..._texts import missing_extra
 from ...errors import ReplyUnreadableError, RequestInvalidError
 from ..formats.compression import Compression, compression, pack_errors
 from ..formats.stored_records import SourceLines, compress_of, line_batches, parquet_batches, piece_of
-from ..plan.plan import Compress
+from ..plan.export_plan import Compress
 from .disk import Disk, error_path, write_all
 
 _PIECE: Final = 1 << 20

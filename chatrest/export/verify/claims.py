@@ -11,9 +11,9 @@ from ..._texts import plural
 from ..folder.folder_state import FolderState
 from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.manifest import NAME as MANIFEST, Manifest, is_table
+from ..plan.export_plan import Plan
 from ..plan.id_set import IdSet
 from ..plan.message_ids import gaps, number
-from ..plan.plan import Plan
 from ..plan.report import NextRun
 from ..store.inspection import LOST
 from ..store.store_journal import StoreFile

@@ -15,10 +15,10 @@ from ..folder.folder_access import check_links
 from ..folder.folder_state import FolderState, journal_fault, read_folder
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import find_undamaged
+from ..plan.export_plan import Plan
 from ..plan.file_names import HISTORY
 from ..plan.id_set import IdSet
 from ..plan.message_ids import number
-from ..plan.plan import Plan
 from ..read.exports import run_folder
 from ..read.folder_view import FolderView, noted_files
 from .claims import coverage_findings, manifest_findings, state_findings

@@ -12,7 +12,7 @@ from threading import Event
 import pytest
 
 from chatrest import ExportIncompleteError
-from chatrest._cli.export.command import _resume_hint
+from chatrest._cli.export.export_command import _resume_hint
 from chatrest.export import Phase, Progress
 from chatrest.export.folder.folder_access import FolderLock
 from chatrest.export.store.disk import Disk

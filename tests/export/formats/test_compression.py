@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from chatrest.errors import ChatRestError, RequestInvalidError
 from chatrest.export.formats.compression import compression
 from chatrest.export.formats.stored_records import line_batches
-from chatrest.export.plan.plan import COMPRESS
+from chatrest.export.plan.export_plan import COMPRESS
 
 zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 blocks = st.lists(st.binary(max_size=200) | st.binary(max_size=9).map(lambda part: part * 999), min_size=1)

@@ -109,7 +109,7 @@ def test_libraries_read_the_folder_as_it_is(
 
 def test_no_partition_has_the_name_of_a_column() -> None:
     from chatrest.export.formats.parquet import SCHEMA
-    from chatrest.export.plan.plan import PARTITIONS
+    from chatrest.export.plan.export_plan import PARTITIONS
 
     assert not set(SCHEMA.names) & set(PARTITIONS)
 

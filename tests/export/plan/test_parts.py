@@ -1,8 +1,8 @@
 """The rule of ownership. That it keeps each message in one part is proven by nights with kills."""
 
+from chatrest.export.plan.export_plan import Plan
 from chatrest.export.plan.ownership import Source
 from chatrest.export.plan.parts import PartOwnership, spread
-from chatrest.export.plan.plan import Plan
 
 
 def test_names_are_spread_as_on_every_machine() -> None:

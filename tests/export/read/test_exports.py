@@ -10,7 +10,7 @@ import pytest
 
 import chatrest
 from chatrest import AsyncSession, ChatRestError, RequestInvalidError
-from chatrest._cli.export import command
+from chatrest._cli.export import export_command
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, attachment_files, changes, export, read, read_raw, read_table, runs
 from chatrest.export.plan.parts import NAME as PARTS
@@ -192,8 +192,8 @@ async def test_parts_of_an_object_store(
     assert len(list(read_raw(ADDRESS))) == len(expected)
     news = changes(ADDRESS)
     assert (len(list(news)), news.run) == (len(expected), "part=00:1,part=02:1")
-    summary = command._files(ADDRESS, parts.folder)
-    assert summary == command._files(str(parts.folder), parts.folder)
+    summary = export_command._files(ADDRESS, parts.folder)
+    assert summary == export_command._files(str(parts.folder), parts.folder)
     assert summary.plan == "users u0, u1, u2"
 
 

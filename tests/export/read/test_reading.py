@@ -22,8 +22,8 @@ from chatrest.export.folder.folder_access import FolderLock, run_under_way
 from chatrest.export.folder.folder_state import FolderState, read_consistently
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
+from chatrest.export.plan.export_plan import Plan
 from chatrest.export.plan.message_ids import ids_of
-from chatrest.export.plan.plan import Plan
 from chatrest.export.read.reading import read, read_raw
 from tests.damaged_exports import vouch_for_journal
 from tests.stored_exports import START, StoredExport, UnsyncedDisk, by_hand, record

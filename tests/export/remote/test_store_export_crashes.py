@@ -17,7 +17,7 @@ from chatrest._cloud.store_errors import LeaseLostError, ObjectStoreError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, export, read, verify
 from chatrest.export.folder.export_folder import ExportFolder
-from chatrest.export.plan.plan import Format, Partition
+from chatrest.export.plan.export_plan import Format, Partition
 from chatrest.export.plan.report import Progress
 from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
 from chatrest.export.run.folder_run import export_folder

@@ -29,7 +29,7 @@ from chatrest._core.replies.rows import row_reader
 from chatrest._core.replies.scanner import read_json
 from chatrest._models.messages import Message
 from chatrest._models.users import User
-from chatrest._network.replies import decode_large
+from chatrest._network.reply_results import decode_large
 from chatrest._parameters.notifications import PushTokenQuery
 from tests.cases import loop_over
 from tests.scripted_server import FaultyServer, reply
@@ -177,7 +177,7 @@ async def test_a_page_as_documented_is_decoded_on_the_event_loop(monkeypatch: py
     async def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("chatrest._network.replies.to_thread", refuse)
+    monkeypatch.setattr("chatrest._network.reply_results.to_thread", refuse)
     body = b'{"data":' + array(b'{"uid":"%b"}' % (b"u" * 900), 1000) + b"}"
     assert INLINE_BYTES < len(body) <= reply_bounds.STRICT_BYTES
     assert len((await decode_large(many(User), body)).items) == 1000
@@ -191,7 +191,7 @@ async def test_a_deadline_does_not_wait_for_a_decode(monkeypatch: pytest.MonkeyP
         loop.call_soon_threadsafe(began.set)
         release.wait()
 
-    monkeypatch.setattr("chatrest._network.replies.check_values", stuck)
+    monkeypatch.setattr("chatrest._network.reply_results.check_values", stuck)
     body = {"data": ["x" * INLINE_BYTES]}
     try:
         async with FaultyServer(reply(body)) as server:

@@ -19,8 +19,7 @@ from ..._parameters.fields import words_of
 from ..._texts import plural
 from ...errors import AuthenticationError, ChatRestError, ExportIncompleteError
 from .. import streams
-from ..environment import proxy, session
-from ..options import (
+from ..command_options import (
     QUIET,
     ExistingFile,
     LocalPath,
@@ -32,6 +31,7 @@ from ..options import (
     time_in_utc,
     whole_number,
 )
+from ..environment import proxy, session
 from ..process import can_continue, continuation, root_option, run
 from ..progress import ProgressLine, regularly
 from .apps import export_apps

@@ -9,7 +9,7 @@ import pytest
 from msgspec import UNSET, Meta, UnsetType, field
 
 from chatrest import RequestInvalidError
-from chatrest._cli.call.arguments import Parameters, call_of
+from chatrest._cli.call.operation_arguments import Parameters, call_of
 from chatrest._core.replies.decode import JSON
 from chatrest._core.requests.endpoint import Call, Endpoint
 from chatrest._parameters.checked import Body, Bool, Filter, Json, Ordinal, Stamp, Text, Texts

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest.importing import ImportResult, check
-from chatrest.importing.records import record_of
+from chatrest.importing.import_records import record_of
 from tests.importing.conftest import MEMBER, STORED, Write, message, user
 
 

@@ -19,7 +19,7 @@ from chatrest.export.folder.folder_access import FolderLock
 from chatrest.export.folder.tables import AttachmentRow
 from chatrest.export.read.facts import facts_of
 from chatrest.export.seal.bag import info_of
-from chatrest.export.verify.report import write_report
+from chatrest.export.verify.audit_report import write_report
 from tests.buckets import ADDRESS, Buckets
 from tests.cases import loop_over
 from tests.damaged_exports import MIXED, change_journal, contents_of, places_of, vouch_for_journal

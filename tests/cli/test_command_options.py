@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import chatrest
-from chatrest._cli.options import NO_OPTION, query_of
+from chatrest._cli.command_options import NO_OPTION, query_of
 from chatrest._cli.records import apps, messages, users
 from chatrest._parameters.checked import Filter
 from chatrest.export.folder import manifest

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from chatrest.emulator.service.replies import ListForm, encode_page
+from chatrest.emulator.service.reply_forms import ListForm, encode_page
 
 PAGES, CURSORS = ListForm("position", "at", "from", 2), ListForm("cursor", "id", "cursor")
 ENTRIES = [{"id": name, "at": at} for name, at in zip("abcdef", (1, 2, 2, 3, 10, 11), strict=True)]

@@ -12,7 +12,7 @@ from ...session import AsyncSession
 from ..dataset.attachments import AttachmentOptions
 from ..fetch.worker_pool import WORKERS
 from ..folder.tables import Table
-from ..plan.plan import Plan
+from ..plan.export_plan import Plan
 
 
 class ExportOptions(Struct, metaclass=NamedFields, frozen=True, kw_only=True):

@@ -29,7 +29,7 @@ from .._core.requests.endpoint import Call, Endpoint, Reader
 from .._secrets import credential_values, is_credential, scrub
 from .._telemetry import LOGGER
 from ..errors import ApiError, ChatRestError, NotFoundError, ReplyUnreadableError
-from .options import CallOptions, OnReply, RawReply
+from .session_options import CallOptions, OnReply, RawReply
 from .transport import Reply, header_name, plain_headers
 
 R = TypeVar("R")

@@ -9,16 +9,16 @@ from typing import get_args
 import pytest
 from click.testing import CliRunner
 
-from chatrest._cli.export import command as command_module
-from chatrest._cli.export.command import TABLES, WORKERS, _files, export
+from chatrest._cli.export import export_command as command_module
 from chatrest._cli.export.copies import DELETED
+from chatrest._cli.export.export_command import TABLES, WORKERS, _files, export
 from chatrest._cli.export.summary import Totals, attachments_text, summary
 from chatrest._cli.root import root
 from chatrest.database import Deleted
 from chatrest.export import AttachmentCounts, Plan, Progress, Report
 from chatrest.export.fetch import worker_pool
 from chatrest.export.folder import tables
-from chatrest.export.plan import plan as plans
+from chatrest.export.plan import export_plan as plans
 from tests.cases import loop_over
 from tests.commands import Run, all_ids, ids_of, summary_of
 from tests.stored_exports import StoredRuns, record

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from chatrest import ChatRestError, RequestInvalidError
 from chatrest._cli.root import root
 from chatrest.export import Plan, export, seal, verify
-from chatrest.export.verify.report import write_report
+from chatrest.export.verify.audit_report import write_report
 from tests.export_runs import served
 from tests.stored_exports import StoredParts, StoredRuns, record
 

@@ -10,9 +10,9 @@ from msgspec import structs
 
 from chatrest.errors import RequestInvalidError
 from chatrest.export import Plan
+from chatrest.export.plan.export_plan import COMPRESS, FORMATS, PARTITIONS, difference
 from chatrest.export.plan.file_names import local_path
 from chatrest.export.plan.ownership import Source, pair_of
-from chatrest.export.plan.plan import COMPRESS, FORMATS, PARTITIONS, difference
 from tests.cases import loop_over
 
 uids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(

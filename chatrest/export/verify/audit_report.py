@@ -29,7 +29,7 @@ from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView, attachments_in, noted_files
 from ..read.reading import read_raw, read_table
 from ..seal.bag import hashes_of, info_of
-from ..seal.seal import time_text, version
+from ..seal.sealing import time_text, version
 from .result import VerifyResult, path_in
 
 _OWN: Final = ("manifest.json", "journal.sqlite", "runs.jsonl")

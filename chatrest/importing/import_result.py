@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from .records import Kind
+from .import_records import Kind
 
 
 class LineNote(Struct, frozen=True, kw_only=True):

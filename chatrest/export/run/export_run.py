@@ -37,9 +37,9 @@ from ..folder.edits import apply_edits
 from ..folder.export_folder import ExportFolder
 from ..folder.id_continuity import IdsBeginAgainError
 from ..folder.journal import State
+from ..plan.export_plan import Plan
 from ..plan.message_ids import LAST, Gap
 from ..plan.ownership import OwnershipRules
-from ..plan.plan import Plan
 from ..plan.report import ExportFailure, NextRun, Phase, Progress, Report
 from .run_end import RunEnd, find_end, hides_newer, newest_of_app
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from chatrest._cli.call.arguments import Parameters
+from chatrest._cli.call.operation_arguments import Parameters
 from chatrest._cli.root import root
 from chatrest._core.replies.decode import ACK, JSON, bare, each
 from chatrest._core.requests.endpoint import Endpoint

@@ -21,7 +21,7 @@ from .. import streams
 from ..environment import MANAGEMENT_WORDS
 from ..process import run
 from ..records import check_success, line_of, list_options, print_list, send_alone
-from .arguments import Parameter, Parameters, Place, call_of
+from .operation_arguments import Parameter, Parameters, Place, call_of
 
 _SECTIONS: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Path", ("path",)),
