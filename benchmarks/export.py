@@ -65,11 +65,11 @@ RECEIVED: Final = "aiohttp by hand, received and dropped"
 WRITTEN: Final = "aiohttp by hand, written as hashed lines"
 _TIMES: Final = 3
 """How many times as long the longer list of one user is."""
-MOST_MS: Final = 4.5
+MAX_MS: Final = 4.5
 """The largest allowed CPU time of a page, in milliseconds."""
-MOST_TIMES: Final = 1.5
+MAX_TIMES: Final = 1.5
 """The largest allowed ratio of an export to receiving, hashing and writing, in time and in instructions."""
-LEAST_TIMES: Final = {OURS: 20.0, PARQUET: 7.0}
+MIN_TIMES: Final = {OURS: 20.0, PARQUET: 7.0}
 """The smallest allowed ratios of messages per CPU second to those of dlt with its cheapest settings."""
 WITHOUT_DLT: Final = Comparison(
     case="an export", against="dlt", failure="dlt is not installed: pip install '.[compare]'"
@@ -251,7 +251,7 @@ def compare_pages(longer: ReceivingResult, shorter: ReceivingResult) -> list[Com
         *compare_receiving(pages),
         Comparison(
             case=f"{case}: a page", unit="CPU ms a page of 1000", ours=a_page,
-            goal=Goal(MOST_MS, "ours") if longer.case.replies == "plain" else None,
+            goal=Goal(MAX_MS, "ours") if longer.case.replies == "plain" else None,
         ),
         Comparison(
             case=f"{case}: its start and its end", unit="CPU ms",
@@ -271,7 +271,7 @@ def compare_receiving(result: ReceivingResult) -> list[Comparison]:
             against=name,
             unit="CPU ms a page of 1000",
             scale=1e3 / result.pages,
-            goal=Goal(MOST_TIMES) if name == WRITTEN else None,
+            goal=Goal(MAX_TIMES) if name == WRITTEN else None,
         )
         for name in (RECEIVED, WRITTEN)
     ]
@@ -327,7 +327,7 @@ def compare_instructions() -> Comparison:
         ours, other = (count_page(name, urls) for name in (OURS, WRITTEN))
     return Comparison(
         case=case, against=WRITTEN, unit="million instructions", ours=ours, other=other, ratio=ours / other,
-        goal=Goal(MOST_TIMES),
+        goal=Goal(MAX_TIMES),
     )  # fmt: skip
 
 
@@ -356,7 +356,7 @@ def compare_dlt(times: Times, messages: int) -> list[Comparison]:
             ours=messages / median(times[ours]),
             other=messages / median(times[name]),
             ratio=ratio(times, name, ours),
-            goal=Goal(LEAST_TIMES[ours], is_least=True) if "--least" in variant else None,
+            goal=Goal(MIN_TIMES[ours], is_least=True) if "--least" in variant else None,
         )
         for ours, variants in DLT.items()
         for name, variant in variants.items()

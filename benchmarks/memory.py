@@ -29,9 +29,9 @@ from .measure import Benchmark, Size, Times, compare_times
 from .pages import UID
 from .server import KEY, ServerProcess
 
-MOST_GROWTH: Final = {"walk": 1.1, "fan_out": 1.1, "ndjson": 1.15, "parquet": 1.15}
+MAX_GROWTH: Final = {"walk": 1.1, "fan_out": 1.1, "ndjson": 1.15, "parquet": 1.15}
 """The largest allowed ratios of memory for more messages or items."""
-MOST_PARQUET: Final = 200.0
+MAX_PARQUET: Final = 200.0
 """The largest allowed size of an export to Parquet, in MB."""
 FEWER: Final = ", fewer"
 """The end of the name of a process that has fewer messages or items."""
@@ -186,11 +186,11 @@ def compare_growth(peaks: Times, sizes: Namespace) -> list[Comparison]:
             f"{name}{FEWER}",
             f"memory of {case} {number:,}",
             f"{fewer:,} of them",
-            Goal(MOST_GROWTH[name]),
+            Goal(MAX_GROWTH[name]),
         )
         for name, case, number, fewer in cases
     ]
-    goal = Goal(MOST_PARQUET, "ours")
+    goal = Goal(MAX_PARQUET, "ours")
     return [*flat, _compare(peaks, "parquet", "ndjson", parquet, "the same to NDJSON", goal)]
 
 

@@ -34,9 +34,9 @@ from .measure import Benchmark, Size
 Lane: TypeAlias = Literal["interactive", "bulk"]
 Announcement: TypeAlias = Literal["headers", "Retry-After", "nothing"]
 
-LEAST_USED: Final = 0.9
-MOST_REFUSED: Final = 0.02
-LEAST_OF_MOST: Final = 1 / 3
+MIN_USED: Final = 0.9
+MAX_REFUSED: Final = 0.02
+MIN_OF_MAX: Final = 1 / 3
 STRAY_CALLS: Final = 50
 STRAY_SECONDS: Final = 20
 """The goal for all calls, where the stray 429 names no time."""
@@ -123,9 +123,7 @@ class Result(NamedTuple):
     @property
     def is_good(self) -> bool:
         """True where every goal is reached."""
-        return (
-            self.used >= LEAST_USED and self.refused <= MOST_REFUSED and self.least_of_most >= LEAST_OF_MOST
-        )
+        return self.used >= MIN_USED and self.refused <= MAX_REFUSED and self.least_of_most >= MIN_OF_MAX
 
 
 async def measure_limit(row: Row, announced: Announcement, settle: int, counted: int) -> Result:
@@ -238,7 +236,7 @@ def _measure_pair(settle: int, counted: int, pair: tuple[Row, Announcement]) -> 
 def _count_good(results: Sequence[Result]) -> Comparison:
     good = sum(result.is_good for result in results)
     return Comparison(
-        case=f"rate limits used to {LEAST_USED:.0%}, with at most {MOST_REFUSED:.0%} of calls answered 429",
+        case=f"rate limits used to {MIN_USED:.0%}, with at most {MAX_REFUSED:.0%} of calls answered 429",
         against=f"all {len(results)} limits",
         unit="limits",
         ours=good,
@@ -256,11 +254,11 @@ def summarise(results: Mapping[str, Result], announced: Announcement) -> list[Co
     announcement = f"announced by {announced}"
     return [
         _share(f"least use of a limit {announcement}: {used}", "the limit", results[used].used,
-               Goal(LEAST_USED, is_least=True)),
+               Goal(MIN_USED, is_least=True)),
         _share(f"most calls answered 429, limit {announcement}: {refused}", "all calls",
-               results[refused].refused, Goal(MOST_REFUSED)),
+               results[refused].refused, Goal(MAX_REFUSED)),
         _share(f"calls of a session, limit {announcement}: {shared}", "the session with the most",
-               results[shared].least_of_most, Goal(LEAST_OF_MOST, is_least=True)),
+               results[shared].least_of_most, Goal(MIN_OF_MAX, is_least=True)),
     ]  # fmt: skip
 
 

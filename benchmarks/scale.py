@@ -31,8 +31,8 @@ LIMITS: Final = (100,)
 WORKERS: Final = (1, 4)
 WINDOWS: Final = ("bucket", "1", "10", "60")
 """A bucket that holds what comes in 0.2 s, and seconds of windows: fixed ones, sliding with `s` behind."""
-LEAST_USED: Final = 0.85
-MOST_REFUSED: Final = 0.03
+MIN_USED: Final = 0.85
+MAX_REFUSED: Final = 0.03
 _REQUESTS_A_USER: Final = 1.4  # where there are as many messages as users
 _BURST_SECONDS: Final = 0.2
 
@@ -73,7 +73,7 @@ def measure(rate: int, window: str, workers: int, seconds: int, latency: int) ->
     used = len(times) / (rate * length)
     middle = sum(left <= time <= right for time in times) / (rate * length / 2)
     share = refused / (refused + len(times))
-    is_good = used >= LEAST_USED and share <= MOST_REFUSED
+    is_good = used >= MIN_USED and share <= MAX_REFUSED
     return (
         f"{rate}/s, {window}", f"{workers}", f"{len(times):,}", f"{used:.0%}", f"{middle:.0%}",
         f"{share:.2%}", "yes" if is_good else "no",
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         measure(rate, window, workers, args.seconds, args.latency)
         for workers, rate, window in product(args.workers, args.limits, args.windows)
     ]
-    goal = f">= {LEAST_USED:.0%}, <= {MOST_REFUSED:.0%}"
+    goal = f">= {MIN_USED:.0%}, <= {MAX_REFUSED:.0%}"
     print(table(("limit, window", "workers", "requests", "used", "in the middle", "429", goal), rows))
 
 

@@ -23,8 +23,8 @@ from .comparison import Comparison, Goal
 from .measure import Benchmark, Size
 from .resident import resident
 
-LEAST_RATE: Final = 15_000.0
-MOST_MEMORY: Final = 200.0
+MIN_RATE: Final = 15_000.0
+MAX_MEMORY: Final = 200.0
 _WRITE: Final = "from benchmarks.site import write; write({!r}, {!r})"
 _TENTH: Final = 10
 
@@ -69,11 +69,11 @@ def measure(sizes: Namespace) -> list[Comparison]:
     return [
         Comparison(
             case=case, against="a tenth of them", unit="messages per CPU second", ours=runs["all"]["rate"],
-            other=runs["tenth"]["rate"], goal=Goal(LEAST_RATE, "ours", is_least=True),
+            other=runs["tenth"]["rate"], goal=Goal(MIN_RATE, "ours", is_least=True),
         ),
         Comparison(
             case=f"memory of {case}", against="a tenth of them", unit="MB", ours=runs["all"]["peak"],
-            other=runs["tenth"]["peak"], goal=Goal(MOST_MEMORY, "ours"),
+            other=runs["tenth"]["peak"], goal=Goal(MAX_MEMORY, "ours"),
         ),
         Comparison(
             case=f"{case}, a second time", against="the first time", unit="messages per CPU second",

@@ -15,7 +15,7 @@ HIDDEN: Final = "[hidden]"
 DEEPEST: Final = 50
 """The number of levels of decoded JSON that are shown, as error details may be nested very deeply."""
 TOO_DEEP: Final = "[nested too deeply]"
-_LONGEST_ESCAPE: Final = 12  # `&#x00041;` and a few backslashes
+_MAX_ESCAPE: Final = 12  # `&#x00041;` and a few backslashes
 _BACKSLASHES: Final = r"(?:\\|u005c|%5c|&#0*92;|&#x0*5c;)*+"
 
 # Names are compared without case, dashes and underscores: apiKey, api_key and apikey are equal.
@@ -157,7 +157,7 @@ def _spellings(char: str) -> str:
 
 def longest_spelling(secrets: Iterable[str]) -> int:
     """Return the largest number of characters that an escaped secret can have in a text."""
-    return max((_LONGEST_ESCAPE * len(secret) for secret in secrets), default=0)
+    return max((_MAX_ESCAPE * len(secret) for secret in secrets), default=0)
 
 
 def description(value: object) -> str:

@@ -2,7 +2,7 @@
 
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_type_hints
 
 from msgspec import Struct, StructMeta, UnsetType
 from msgspec.structs import FieldInfo, fields
@@ -87,13 +87,8 @@ def public_fields(kind: type[Struct]) -> list[FieldInfo]:
 
 
 def _without_unset(hint: Any) -> Any:
-    parts = [part for part in get_args(hint) if part is not UnsetType]
-    if len(parts) == len(get_args(hint)):
-        return hint
-    union = parts[0]
-    for part in parts[1:]:
-        union |= part
-    return union
+    parts = get_args(hint)
+    return Union[tuple(part for part in parts if part is not UnsetType)] if UnsetType in parts else hint  # noqa: UP007
 
 
 def written_meaning(kind: type, field: str) -> str:

@@ -24,7 +24,7 @@ _SCHEME = re.compile(r"[A-Za-z]{1,6}://")
 _SHOWN_URL = re.compile(rf"(?:{_SCHEME.pattern}|(?=[^/]*[.:])){_DOMAIN.pattern}(?:/[\w./-]*)?", re.ASCII)
 """An address that an error shows: with a host, but no user, query or fragment; a key is not of this form."""
 _ADDRESS: Final = "https://host[:port][/path], or http:// to loopback,"
-_LONGEST_SHOWN: Final = 12
+_MAX_SHOWN: Final = 12
 """Characters of a wrong text that an error shows: a longer one may be the key, if arguments are swapped."""
 _VARIABLES: Final = ("APP_ID", "API_KEY", "REGION", "SERVICE_DOMAIN", "BASE_URL")
 
@@ -256,5 +256,5 @@ def _shown(value: object, *, is_secret: bool = False) -> str:
     """Return a wrong value for an error; of a text that is secret, or as long as a key, only its length."""
     if not isinstance(value, str):
         return description(value)
-    is_hidden = is_secret or len(value) > _LONGEST_SHOWN
+    is_hidden = is_secret or len(value) > _MAX_SHOWN
     return f"[text of {len(value)} characters]" if is_hidden else repr(value)

@@ -37,7 +37,7 @@ TIME_FORMS: Final = (
     "a datetime with a time zone, a date, a timedelta (so long ago), a timestamp as a whole number, "
     "0 or later, or a text such as '2026-01-31', '2026-01-31T12:00Z', '7d', 'yesterday' or '1767225600'"
 )
-SMALLEST_PLAIN: Final = 100_000_000
+MIN_PLAIN: Final = 100_000_000
 """The smallest timestamp (March 1973) that a text may have without `@`: shorter numbers may be dates."""
 MILLISECONDS_FROM: Final = 100_000_000_000
 """The smallest timestamp that is in milliseconds, not in seconds."""
@@ -55,8 +55,8 @@ _DATE_TIME: Final = re.compile(
 )
 _COMPACT: Final = {4: "%Y", 6: "%Y%m", 8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
 """By number of digits: the date that a reader may see in a number."""
-_SHORTEST_DAY: Final = 10**7
-_LONGEST_DAY: Final = 10**14
+_MIN_DAY: Final = 10**7
+_MAX_DAY: Final = 10**14
 _COMPACT_YEARS: Final = range(1970, 2200)
 _SLASHED: Final = re.compile(r"[0-9]{1,4}[/.][0-9]{1,2}[/.][0-9]{1,4}.*", re.DOTALL)
 _LONG_YEAR: Final = re.compile(r"[+-]?[0-9]{5,}-[0-9]{2}.*", re.DOTALL)
@@ -129,7 +129,7 @@ def _timestamp(value: object, unit: timedelta, *, end: bool, zone: tzinfo | None
         stamp = (datetime.combine(moment, time(), UTC) - _EPOCH) // unit + (_DAY // unit - 1) * end
     elif type(moment) is int:
         stamp = moment
-        has_length = type(value) is int and _SHORTEST_DAY <= moment < _LONGEST_DAY
+        has_length = type(value) is int and _MIN_DAY <= moment < _MAX_DAY
         if has_length and (day := _compact_date(str(moment))):
             raise ValueError(_two_meanings(moment, day))
     if stamp < 0:
@@ -208,9 +208,9 @@ def _read_number(text: str) -> int:
         return number
     if day := _compact_date(text):
         raise ValueError(_two_meanings(number, day))
-    if number < SMALLEST_PLAIN:
+    if number < MIN_PLAIN:
         raise ValueError(
-            f"expected a date such as 2026-01-31, or a timestamp of at least {SMALLEST_PLAIN}; "
+            f"expected a date such as 2026-01-31, or a timestamp of at least {MIN_PLAIN}; "
             f"write @{number} if {to_datetime(number):%Y-%m-%d %H:%M:%S} UTC is meant"
         )
     return number
@@ -237,7 +237,7 @@ def _two_meanings(number: int, day: str) -> str:
 def timestamp_words(timestamp: int) -> str:
     """Return a timestamp as a date if it is the first or last second of one (UTC), else as a moment."""
     try:
-        moment = to_datetime(timestamp) if timestamp >= SMALLEST_PLAIN else None
+        moment = to_datetime(timestamp) if timestamp >= MIN_PLAIN else None
     except RequestInvalidError:  # beyond the year 9999
         moment = None
     if moment is None:

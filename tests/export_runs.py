@@ -200,7 +200,7 @@ def forget_user(store: Store, uid: str) -> None:
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let walks request 25 messages per page."""
-    monkeypatch.setattr(collection, "LARGEST_PAGE", 25)
+    monkeypatch.setattr(collection, "MAX_PAGE_SIZE", 25)
 
 
 # ── reading back ──

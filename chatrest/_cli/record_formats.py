@@ -154,7 +154,7 @@ _COLUMNS: Final[Mapping[Any, tuple[str, ...]]] = {
     User: ("uid", "name", "status", "role", "created_at", "last_active_at", "deactivated_at"),
     Member: ("uid", "name", "scope", "joined_at", "status"),
 }
-_MOST_COLUMNS: Final = 6
+_MAX_COLUMNS: Final = 6
 _OF_MESSAGES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "time": lambda message: iso_time(member(message, "sentAt")),
     "text": lambda message: member(message, "data", "text") or member(message, "data", "caption"),
@@ -168,7 +168,7 @@ def columns_of(record: Any) -> dict[str, Callable[[Any], Any]]:
     except TypeError:
         return {}
     wire = {field.name: field.encode_name for field in fields if not is_credential(field.name)}
-    names = _COLUMNS.get(record, tuple(wire)[:_MOST_COLUMNS])
+    names = _COLUMNS.get(record, tuple(wire)[:_MAX_COLUMNS])
     special = _OF_MESSAGES if record is Message else {}
     return {name: special.get(name) or partial(_member, wire[name]) for name in names}
 

@@ -22,7 +22,7 @@ from ..errors import RequestInvalidError
 HIDDEN: Final = "[hidden]"
 _SECRETS: Final = ("CHATREST_API_KEY", "CHATREST_MANAGEMENT_KEY", "CHATREST_MANAGEMENT_SECRET")
 _HIDDEN_KEYS: Final[set[str]] = set()
-_SHORTEST_SECRET = 6  # hiding a "key" of a few letters would make other texts unreadable
+_MIN_SECRET = 6  # hiding a "key" of a few letters would make other texts unreadable
 LOG_VARIABLE: Final = "CHATREST_LOG"
 _OVERRIDES: Final = "\u202a-\u202e\u2066-\u2069"
 """Bidirectional embeddings, overrides and isolates."""
@@ -144,7 +144,7 @@ def hide(secret: str) -> None:
 
 def without_keys(text: str) -> str:
     for secret in (*(os.environ.get(name, "") for name in _SECRETS), *_HIDDEN_KEYS):
-        if len(secret) >= _SHORTEST_SECRET:
+        if len(secret) >= _MIN_SECRET:
             text = text.replace(secret, HIDDEN)
     return text
 

@@ -24,7 +24,7 @@ _LABELS: Final = (
     ((inspect.BoolType,), "true|false"), ((inspect.IntType,), "N"), ((inspect.FloatType,), "NUMBER"),
     ((inspect.CustomType,), "@FILE"), ((*_OBJECTS, inspect.AnyType), "JSON"),
 )  # fmt: skip
-_LONGEST_CHOICES: Final = 44
+_MAX_CHOICES: Final = 44
 _WITHOUT_ZONE: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
 )
@@ -159,5 +159,5 @@ def _is_flag(kind: inspect.Type) -> bool:
 def _label(kind: inspect.Type) -> str:
     if isinstance(kind, inspect.LiteralType):
         choices = "|".join(map(str, kind.values))
-        return choices if len(choices) <= _LONGEST_CHOICES else "TEXT"
+        return choices if len(choices) <= _MAX_CHOICES else "TEXT"
     return next((label for types, label in _LABELS if isinstance(kind, types)), "TEXT")

@@ -33,7 +33,7 @@ _VARIABLES: Final[Mapping[Scheme, str]] = {
     "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
 }
 _URL: Final = re.compile(r"https?://[^\s/]", re.IGNORECASE)
-_LONGEST_WAIT: Final = 15.0
+_MAX_WAIT: Final = 15.0
 _EXIT_WAIT: Final = 0.05
 """Seconds in which obstore's threads end their work for Python, before the interpreter ends."""
 
@@ -111,7 +111,7 @@ class RequestLimits(NamedTuple):
 
     def wait(self, number: int) -> float:
         """Return the seconds before a repetition; the first one has the number 0."""
-        return min(self.first_wait * 2.0**number, _LONGEST_WAIT)
+        return min(self.first_wait * 2.0**number, _MAX_WAIT)
 
 
 def import_obstore() -> Any:

@@ -42,7 +42,7 @@ Sleep: TypeAlias = Callable[[float], Awaitable[object]]
 LEASE: Final = "writer.json"
 _RENEWALS: Final = 3
 _SECONDS: Final = 30.0
-_LONGEST: Final = 3600.0
+_MAX: Final = 3600.0
 _REFUSALS: Final = (ObjectChangedError, ObjectExistsError)
 
 
@@ -69,7 +69,7 @@ def decode_lease(data: bytes) -> LeaseRecord:
         record = msgspec.json.decode(data, type=LeaseRecord)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return DAMAGED
-    return record if 0 < record.seconds <= _LONGEST and record.generation >= 1 else DAMAGED
+    return record if 0 < record.seconds <= _MAX and record.generation >= 1 else DAMAGED
 
 
 class Lease:

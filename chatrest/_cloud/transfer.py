@@ -14,7 +14,7 @@ from .store_errors import ObjectDamagedError, ObjectStoreError
 
 PART_SIZE: Final = 8 << 20
 """Bytes of a part; a store of S3's kind takes at least 5 MiB, but for the last one."""
-_MOST_PARTS: Final = 9_000
+_MAX_PARTS: Final = 9_000
 """Below the 10,000 of S3's kind: the parts of a very large file are larger."""
 _PARTS_AT_ONCE: Final = 4
 _BLOCK: Final = 1 << 20
@@ -54,7 +54,7 @@ async def upload(put: Put, path: Path, sha256: str, part_size: int) -> int:
         return len(data)
 
     async def send() -> None:
-        chunk_size = max(part_size, -(-size // _MOST_PARTS))
+        chunk_size = max(part_size, -(-size // _MAX_PARTS))
         await put(blocks(), use_multipart=True, chunk_size=chunk_size, max_concurrency=_PARTS_AT_ONCE)
 
     task = asyncio.create_task(send())

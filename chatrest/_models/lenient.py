@@ -32,12 +32,12 @@ _NAMES: Final = {
     dict: "object", list: "array", str: "text", bool: "boolean", int: "whole number", float: "number"
 }  # fmt: skip
 _INDEX: Final = re.compile(r"\[\d+\]")
-_MOST_NOTES: Final = 1000
+_MAX_NOTES: Final = 1000
 """Coercions of one record; one with more of them is an attack on the decoder."""
-_MOST_FIELDS: Final = 1000
+_MAX_FIELDS: Final = 1000
 """Fields of a page, each with its indexes in arrays; of further ones the indexes become `[*]`."""
-_LONGEST_KEY: Final = 50
-_LARGEST_FLOAT: Final = 10**308
+_MAX_KEY: Final = 50
+_MAX_FLOAT: Final = 10**308
 _BOOLEANS: Final[dict[Any, bool]] = {0: False, 1: True, "true": True, "false": False}
 _DISPENSABLE: Final = frozenset(("name", "entity_type", "text"))
 """Texts that say who or what a record is in words: one of another type counts as absent."""
@@ -73,7 +73,7 @@ class Coercions:
     def add(self, record: int | str, texts: Iterable[str]) -> None:
         """Add the coercions of one record."""
         for text in texts:
-            if len(self._records) >= _MOST_FIELDS:
+            if len(self._records) >= _MAX_FIELDS:
                 text = _INDEX.sub("[*]", text)
             self.records(text).append(record)
 
@@ -101,7 +101,7 @@ def _line(field: str, pairs: list[tuple[int | str, str]]) -> str:
     path = text if len(pairs) == 1 else field
     separator = "" if path.startswith(":") else "."
     if isinstance(record, str):
-        key, noun = f".{record[:_LONGEST_KEY] if count == 1 else '*'}", "outcomes"
+        key, noun = f".{record[:_MAX_KEY] if count == 1 else '*'}", "outcomes"
     else:
         key, noun = f"[{record if count == 1 else '*'}]", "records"
     return f"data{key}{separator}{path}{'' if count == 1 else f' ({count} {noun})'}"
@@ -139,8 +139,8 @@ def _coerced_items(
     items: list[Any] = []
     for index, value in enumerate(values):
         items.append(coerced(value, target, path + suffix.format(index), notes))
-        if len(notes) > _MOST_NOTES:
-            raise CoercionError(f"{path}: more than {_MOST_NOTES} values are not of their type")
+        if len(notes) > _MAX_NOTES:
+            raise CoercionError(f"{path}: more than {_MAX_NOTES} values are not of their type")
     return items
 
 
@@ -224,7 +224,7 @@ def _scalar(value: Any, kind: type) -> Any:
     number = whole_number(value)
     if number is None or kind is int:
         return number
-    return float(number) if abs(number) < _LARGEST_FLOAT else None
+    return float(number) if abs(number) < _MAX_FLOAT else None
 
 
 def whole_number(value: Any) -> int | None:

@@ -11,7 +11,7 @@ from .record import Json, Maybe, Record
 T = TypeVar("T")
 
 _SHOWN: Final = 5
-_LONGEST_REASON: Final = 100
+_MAX_REASON: Final = 100
 
 
 class Ack(Record, omit_defaults=False):
@@ -92,7 +92,7 @@ def _failure_text(key: str, outcome: Any) -> str:
     error = getattr(outcome, "error", None)
     code = error.get("code") if isinstance(error, dict) else None
     reason = code if isinstance(code, str) else getattr(outcome, "message", None)
-    return f"{key} ({reason[:_LONGEST_REASON]})" if isinstance(reason, str) and reason else key
+    return f"{key} ({reason[:_MAX_REASON]})" if isinstance(reason, str) and reason else key
 
 
 class ItemOutcome(Record, omit_defaults=False):

@@ -13,13 +13,13 @@ import msgspec
 REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The errors that the strict decoder raises."""
 _BOM: Final = "\ufeff"
-_LONGEST_NUMBER: Final = 4300
+_MAX_NUMBER: Final = 4300
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
 def _whole_number(digits: str) -> int | str:
     """Return the number, or the digits as text if Python refuses to convert so many."""
-    return int(digits) if len(digits) < _LONGEST_NUMBER else digits
+    return int(digits) if len(digits) < _MAX_NUMBER else digits
 
 
 _LENIENT: Final = json.JSONDecoder(parse_int=_whole_number)

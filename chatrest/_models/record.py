@@ -16,7 +16,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=type[Any])
 
 _DIGEST_BYTES: Final = 16
-_LONGEST_COUNT: Final = 40
+_MAX_COUNT: Final = 40
 
 Maybe: TypeAlias = T | UnsetType | None
 """A field that the service may leave out: `UNSET` if it is absent, None if it is null."""
@@ -188,7 +188,7 @@ def views(read: Callable[[Any], Any], *names: str) -> Callable[[S], S]:
 def whole_count(stored: object) -> int | UnsetType:
     """Return the number of digits or of a whole number; `UNSET` for anything else."""
     if isinstance(stored, str):
-        is_number = len(stored) < _LONGEST_COUNT and stored.isascii() and stored.isdigit()
+        is_number = len(stored) < _MAX_COUNT and stored.isascii() and stored.isdigit()
         return int(stored) if is_number else UNSET
     return stored if type(stored) is int else UNSET
 

@@ -22,7 +22,7 @@ from ..errors import (
 Failure: TypeAlias = ApiError | TransportError
 """The error of an attempt."""
 
-_LEAST_SHOWN: Final = 0.05
+_MIN_SHOWN: Final = 0.05
 """Seconds that an error names; less would be formatted as 0.0."""
 _PASSED_TEXTS: Final[dict[DeadlineReason, str]] = {
     "rate limit": "held back by the rate limit for longer than",
@@ -109,7 +109,7 @@ class CallProgress(Struct, kw_only=True):
             (self.network, f"on the network in {plural(sent, 'attempt')}"),
             (self.waited, "waiting between attempts"),
         )
-        spent = [f"{seconds:.1f} s {activity}" for seconds, activity in pairs if seconds >= _LEAST_SHOWN]
+        spent = [f"{seconds:.1f} s {activity}" for seconds, activity in pairs if seconds >= _MIN_SHOWN]
         log, more = attempts.log, attempts.count - len(attempts.log)
         if more == 1:  # the last error, without a pause after it
             log, more = (*log, (str(attempts.error), None)), 0

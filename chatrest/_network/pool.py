@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LimitSource: TypeAlias = Literal["none", "given", "stated", "learnt"]
 
-_MOST_NAMES: Final = 3
+_MAX_NAMES: Final = 3
 """Names of apps that the repr of a pool shows."""
 _MINUTE: Final = 60.0
 """Seconds: the window of a limit that response headers state."""
@@ -125,7 +125,7 @@ class PoolState:
     def _held_back(self) -> str:
         limits = (_limit_state(*key, gate) for key, gate in self._pool.gates.items() if gate.waiting)
         apps = dict.fromkeys(limit.app_id for limit in limits if limit.next_slot > 0)
-        return f", held back: {name_list(list(apps), _MOST_NAMES)}" if apps else ""
+        return f", held back: {name_list(list(apps), _MAX_NAMES)}" if apps else ""
 
 
 class Pool:

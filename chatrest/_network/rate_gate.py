@@ -20,7 +20,7 @@ _POLL_SECONDS: Final = 0.25
 """While the end of a limit is unknown, the leader checks at this interval: any reply may show the end."""
 _YIELD_SECONDS: Final = 0.01
 """While an interactive call goes first, a bulk leader checks at this interval."""
-_MOST_GATES: Final = 10_000
+_MAX_GATES: Final = 10_000
 
 
 class RateGate:
@@ -128,7 +128,7 @@ class RateGate:
 class RateGates(dict[tuple[str, RateClass], RateGate]):
     """The gates by app id and rate class; `gates[key]` makes the one that is missing. Each takes 1.2 kB.
 
-    From `_MOST_GATES` on, the idle ones are dropped, and the rates that they have learnt with them: an app
+    From `_MAX_GATES` on, the idle ones are dropped, and the rates that they have learnt with them: an app
     that calls again begins as a new one, and its next 429 shows the limit again. A wait that the service has
     asked for is kept, as its gate is not idle.
     """
@@ -138,7 +138,7 @@ class RateGates(dict[tuple[str, RateClass], RateGate]):
         self._make_pacer, self._timing, self._places = make_pacer, timing, places
 
     def __missing__(self, key: tuple[str, RateClass]) -> RateGate:
-        if len(self) >= _MOST_GATES:
+        if len(self) >= _MAX_GATES:
             for idle in [each for each, gate in self.items() if gate.is_idle]:
                 del self[idle]
         gate = self[key] = RateGate(self._make_pacer(*key), self._timing, self._places, key[0])

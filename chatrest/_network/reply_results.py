@@ -37,9 +37,9 @@ R = TypeVar("R")
 _LIMIT_NAMES: Final = tuple(map(header_name, HEADER_NAMES))
 _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "text/xml"})
 _GC_LOCK: Final = Lock()
-_LEAST_HOLD: Final = 0.05
+_MIN_HOLD: Final = 0.05
 """Seconds: a shorter wait that a reply names is no wait."""
-_LEAST_SECRET: Final = 4
+_MIN_SECRET: Final = 4
 """Characters: shorter values are not hidden."""
 _COLLECTIONS: Final = ("apikeys", "auth_tokens", "tokens")  # segments that have a credential after them
 
@@ -159,7 +159,7 @@ def _credentials_of(call: Call[Any]) -> tuple[str, ...]:
     for part in (call.query, call.body, call.headers):
         if part is not None:
             values.update(credential_values(msgspec.to_builtins(part, enc_hook=str)))
-    return tuple(value for value in values if len(value) >= _LEAST_SECRET)
+    return tuple(value for value in values if len(value) >= _MIN_SECRET)
 
 
 def _credentials_in_path(template: str, path: str) -> Iterator[str]:
@@ -176,7 +176,7 @@ def limit_signal(reply: Reply, error: ChatRestError | None, options: CallOptions
     """Return the rate limit that a reply shows, without a wait that is refused or is nothing."""
     limit = signal(reply.headers, error, _LIMIT_NAMES)
     longest = options.retry.longest_server_wait
-    if limit.retry_after is not None and not _LEAST_HOLD <= limit.retry_after <= longest:
+    if limit.retry_after is not None and not _MIN_HOLD <= limit.retry_after <= longest:
         return structs.replace(limit, retry_after=None)
     return limit
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 from .checked import Body, Bool, Direction, Filter, Millis, Ordinal, PageSize, Text, struct_type
 from .fields import AnyTexts, Integer, ListOf, SmallPageSize, SourceType, Uri, length_rule
 
-LARGEST_FILE: Final = 50 * 1024 * 1024
+MAX_FILE: Final = 50 * 1024 * 1024
 """Bytes of a knowledge file."""
 _Depth: TypeAlias = Annotated[int, Meta(ge=1, le=10, description="a whole number from 1 to 10")]
 _Pages: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a whole number from 1 to 10000")]
@@ -17,7 +17,7 @@ _Timeout: TypeAlias = Annotated[
 _Title: TypeAlias = Annotated[str, length_rule(1, 500)]
 _Content: TypeAlias = Annotated[str, length_rule(1, 5000)]
 _FileSize: TypeAlias = Annotated[
-    int, Meta(ge=0, le=LARGEST_FILE, description=f"bytes, a whole number from 0 to {LARGEST_FILE} (50 MB)")
+    int, Meta(ge=0, le=MAX_FILE, description=f"bytes, a whole number from 0 to {MAX_FILE} (50 MB)")
 ]
 
 

@@ -21,7 +21,7 @@ from .users import GroupType
 B = TypeVar("B", bound=Body)
 
 
-MOST_ENTRIES: Final = 50
+MAX_ENTRIES: Final = 50
 """Records of one request."""
 
 
@@ -156,9 +156,9 @@ class _Entries(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         [name] = self.__struct_fields__
         records = _records(name, getattr(self, name), self.kind, self.key)
-        if not 0 < len(records) <= MOST_ENTRIES:
+        if not 0 < len(records) <= MAX_ENTRIES:
             raise RequestInvalidError(
-                f"{name}: got {len(records)} records; expected 1 to {MOST_ENTRIES} per request"
+                f"{name}: got {len(records)} records; expected 1 to {MAX_ENTRIES} per request"
             )
         force_setattr(self, name, records)
 

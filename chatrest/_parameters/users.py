@@ -93,14 +93,14 @@ class TokenChanges(Body):
     """Data about the client application, which the service only stores."""
 
 
-MOST_FRIENDS: Final = 1000
+MAX_FRIENDS: Final = 1000
 """Friends of one user."""
 
 FriendUids: TypeAlias = Annotated[
     Uids,
     Meta(
-        max_length=MOST_FRIENDS,
-        description=f"a list of 1 to {MOST_FRIENDS} uids, none of them empty, without commas "
+        max_length=MAX_FRIENDS,
+        description=f"a list of 1 to {MAX_FRIENDS} uids, none of them empty, without commas "
         "and control characters",
     ),
 ]

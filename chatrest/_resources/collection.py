@@ -21,7 +21,7 @@ from .._core.paging.walk_state import ListFacts
 from .._core.replies.decode import ACK, Ack, Listing, many, one
 from .._core.replies.expectation import Expectation, QueryChecks
 from .._core.replies.rows import row_identity
-from .._core.requests.dialects import LARGEST_PAGE, UNPAGED, Paging
+from .._core.requests.dialects import MAX_PAGE_SIZE, UNPAGED, Paging
 from .._core.requests.encode import WalkQuery, filter_values, query_pairs
 from .._core.requests.endpoint import Call, Endpoint, Media, Pairs, Reader
 from .._core.send import Send
@@ -37,7 +37,7 @@ T = TypeVar("T")
 WalkStart: TypeAlias = Cursor | str | None
 """The position at which a walk begins: a cursor or its token; None is the beginning of the list."""
 
-_MOST_NAMES: Final = 10
+_MAX_NAMES: Final = 10
 """Operations in the `repr` of a collection."""
 _SIZE_NAMES: Final = ("perPage", "limit")
 
@@ -59,8 +59,8 @@ class Collection:
 
     def __repr__(self) -> str:
         names = [name for name in dir(type(self)) if not name.startswith("_")]
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        return f"<{type(self).__name__}: {', '.join(names[:_MOST_NAMES])}{more}>"
+        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        return f"<{type(self).__name__}: {', '.join(names[:_MAX_NAMES])}{more}>"
 
     def _call(
         self,
@@ -191,7 +191,7 @@ def walk(send: Send, call: Call[Listing[T]], cursor: Cursor | str | None) -> Wal
     # An operation that never acts as a user is the same list for every one of them.
     acting_user = None if endpoint.acting == "never" else call.acting_user or send.acting_user
     make = _list_plan if isinstance(query, dict) else _cached_list_plan
-    plan = make(endpoint, query, acting_user is not None, send.reads_rows, LARGEST_PAGE)
+    plan = make(endpoint, query, acting_user is not None, send.reads_rows, MAX_PAGE_SIZE)
     if query is not None:
         call = structs.replace(call, query=plan.values)
     facts, name = plan.facts, endpoint.name

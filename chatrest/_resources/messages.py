@@ -10,7 +10,7 @@ from msgspec import UNSET, structs
 
 from .._core.replies.decode import ACK, Ack, Listing, Outcomes, many, one
 from .._core.replies.expectation import is_sent_by_other
-from .._core.requests.dialects import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, SMALLEST_DEFAULT, Paging
+from .._core.requests.dialects import BY_ID, BY_NEXT, BY_THREAD, BY_UPDATED, MIN_DEFAULT, Paging
 from .._core.requests.endpoint import Acting, Call, Comparison, Endpoint, Method
 from .._models.messages import Message, MessageCount, Reaction, SentMessage
 from .._parameters.checked import Body, Filter
@@ -43,7 +43,7 @@ from .sent_messages import (
 R = TypeVar("R")
 B = TypeVar("B", bound=MessageBody)
 
-REACTIONS: Final = Paging(size="limit", smallest_cap=SMALLEST_DEFAULT)
+REACTIONS: Final = Paging(size="limit", smallest_cap=MIN_DEFAULT)
 """By the position of the reply, in the service's order; a few reactions that lead back are all."""
 
 _LIST_DELAY: Final = 1.0

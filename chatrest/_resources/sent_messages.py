@@ -19,7 +19,7 @@ from .._walk.walk import Walk
 from ..errors import ReplyUnreadableError, RequestInvalidError
 from ..times import MILLISECONDS_FROM
 
-MOST_SEARCHED: Final = 1000
+MAX_SEARCHED: Final = 1000
 """Messages that a search reads."""
 _SHORT_WINDOW: Final = 300
 """Seconds: if the newest messages are all of so short a time, an older message may be the one."""
@@ -110,7 +110,7 @@ async def find_by_muid(walk: Walk[Message], muid: str, receiver: str, sender: st
     """
     times: list[int] = []
     without_muid, has_muids, doubt = 0, False, ""
-    async for message in walk.limit(MOST_SEARCHED).thorough():
+    async for message in walk.limit(MAX_SEARCHED).thorough():
         times.append(message.sent_at)
         is_of_sender = _is_of(message, receiver, sender)
         if message.muid == muid:
@@ -128,13 +128,13 @@ async def find_by_muid(walk: Walk[Message], muid: str, receiver: str, sender: st
             f"{len(times)} messages were read and none has a muid, {without_muid} of this sender: "
             "the service may not return it in lists"
         )
-    if not doubt and len(times) == MOST_SEARCHED:
+    if not doubt and len(times) == MAX_SEARCHED:
         times.sort()
         unit = 1000 if times[-1] >= MILLISECONDS_FROM else 1
         # A tenth of them may be imported, with new ids and old times.
-        if times[-1] - times[MOST_SEARCHED // 10] < _SHORT_WINDOW * unit:
+        if times[-1] - times[MAX_SEARCHED // 10] < _SHORT_WINDOW * unit:
             minutes = _SHORT_WINDOW // 60
-            return f"the newest {MOST_SEARCHED} messages, which were read, are all of {minutes} minutes"
+            return f"the newest {MAX_SEARCHED} messages, which were read, are all of {minutes} minutes"
     return doubt
 
 

@@ -19,7 +19,7 @@ from .source import PageReader, PendingPage
 
 T = TypeVar("T")
 
-_SHORTEST: Final = 1 / 8
+_MIN: Final = 1 / 8
 """The shortest interval, as a share of the longest."""
 _POSITION: Final = frozenset({"affix", "id", "sentAt"})
 
@@ -31,7 +31,7 @@ class FollowReader(Generic[T]):
         self._reader = reader
         self._sleep, self._dice = send.sleep, send.dice
         self._longest = longest
-        self._interval = longest * _SHORTEST
+        self._interval = longest * _MIN
         self._end: WalkState | None = None
         """The state after the last page that was read, where the list had its end."""
         self._delivered: int | None = None
@@ -50,7 +50,7 @@ class FollowReader(Generic[T]):
     async def _wait(self, delivered: int) -> None:
         if self._delivered is not None:
             interval = self._interval / 2 if delivered > self._delivered else self._interval * 2
-            self._interval = min(max(interval, self._longest * _SHORTEST), self._longest)
+            self._interval = min(max(interval, self._longest * _MIN), self._longest)
         self._delivered = delivered
         await self._sleep(self._interval * (0.75 + self._dice() / 4))
 

@@ -31,9 +31,9 @@ from .job import ClusterJob, PartHeldError
 from .worker import PartWork, installed_version
 
 PARTS_A_THREAD: Final = 4  # of a new export, so that all threads end at about the same time
-_MOST_PARTS: Final = 1_000
+_MAX_PARTS: Final = 1_000
 _TRIES: Final = 3  # of a part, one after the other, that bring no result
-_MOST_RUNS: Final = 10  # of a part, each of which takes in what other parts have left it
+_MAX_RUNS: Final = 10  # of a part, each of which takes in what other parts have left it
 _HELD_SECONDS: Final = 10.0  # between two tries of parts that other processes run
 
 
@@ -88,7 +88,7 @@ async def parts_of_new(client: Client, out: str | PathLike[str]) -> int | None:
         return None
     await files.check_free()
     threads = sum(int(info["nthreads"]) for info in (await workers_of(client)).values())
-    return min(_MOST_PARTS, PARTS_A_THREAD * threads)
+    return min(_MAX_PARTS, PARTS_A_THREAD * threads)
 
 
 async def export_with(
@@ -148,7 +148,7 @@ async def run_on_cluster(
     runs = Counter[int]()
 
     async def runnable() -> list[int]:
-        return [number for number in await unfinished() if runs[number] < _MOST_RUNS]
+        return [number for number in await unfinished() if runs[number] < _MAX_RUNS]
 
     async def run(number: int) -> Report | None:
         reason = ""
@@ -162,7 +162,7 @@ async def run_on_cluster(
             else:
                 runs[number] += 1
                 return report
-        runs[number] = _MOST_RUNS
+        runs[number] = _MAX_RUNS
         return Report(reasons=[f"it failed {_TRIES} times: {reason}"])
 
     return await run_rounds(runnable, run, at_once=at_once, sleep=sleep, pause=_HELD_SECONDS)

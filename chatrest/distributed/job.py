@@ -29,11 +29,11 @@ from ..export.plan.report import Progress, Report
 from .cluster import ClusterError, NoResultError, call, check_connection, workers_of
 from .plugin import JobPlugin, receive_grants, run_task
 from .rate_coordinator import GRANT_SECONDS, RateCoordinator
-from .worker import LARGEST_COUNTS, SUMMED_COUNTS, PartWork, TaskEnd, TaskEvent, counts_of
+from .worker import MAX_COUNTS, SUMMED_COUNTS, PartWork, TaskEnd, TaskEvent, counts_of
 
 _END_SECONDS: Final = 10.0
 _NAMED_WORKERS: Final = 5  # that an error names
-_SHORTEST_PAUSE: Final = 0.02  # seconds between two divisions of the rate
+_MIN_PAUSE: Final = 0.02  # seconds between two divisions of the rate
 _GRANTS_A_CALL: Final = 16  # each worker of a call gets the grants of all its tasks
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode_event: Final = msgspec.msgpack.Decoder(TaskEvent).decode
@@ -153,7 +153,7 @@ class ClusterJob:
     def _count(self, event: TaskEvent) -> None:
         """Take the numbers of a run of a part, and add those that its other runs have reported."""
         self._runs[event.part][event.run] = event.counts
-        for name in (*SUMMED_COUNTS, *LARGEST_COUNTS):
+        for name in (*SUMMED_COUNTS, *MAX_COUNTS):
             # A run that takes in what others have left reads no list.
             total = sum if name in SUMMED_COUNTS else max
             parts = (total(each[name] for each in runs.values()) for runs in self._runs.values())
@@ -168,9 +168,9 @@ class ClusterJob:
                 grants = [(name, _encode(grant)) for name, grant in shares.items()]
                 for start in range(0, len(grants), _GRANTS_A_CALL):
                     self._start(self._send(rate_class, dict(grants[start : start + _GRANTS_A_CALL])))
-            await asyncio.sleep(_SHORTEST_PAUSE)
+            await asyncio.sleep(_MIN_PAUSE)
             with suppress(TimeoutError):
-                async with asyncio.timeout(GRANT_SECONDS - _SHORTEST_PAUSE):
+                async with asyncio.timeout(GRANT_SECONDS - _MIN_PAUSE):
                     await self._wakeup.wait()
             self._wakeup.clear()
 

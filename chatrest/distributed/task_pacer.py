@@ -20,7 +20,7 @@ CATCH_UP_SECONDS: Final = 0.1
 COORDINATOR_SECONDS: Final = 60.0
 """Without a grant, after which a request that waits fails."""
 _POLL_SECONDS: Final = 0.05  # after which a request that waits looks again, as the share may have changed
-_SHORTEST_SECONDS: Final = 1e-3  # less is not worth a sleep
+_MIN_SECONDS: Final = 1e-3  # less is not worth a sleep
 _REMEMBERED_REPORTS: Final = 64  # for the time at which the one was sent that a grant answers
 
 
@@ -78,7 +78,7 @@ class TaskPacer:
         if is_leased and (self._may_send_probe or (self._share and self._allowance >= 1)):
             return 0.0
         if is_leased and self._share:
-            return min(_POLL_SECONDS, max(_SHORTEST_SECONDS, (1 - self._allowance) / self._share))
+            return min(_POLL_SECONDS, max(_MIN_SECONDS, (1 - self._allowance) / self._share))
         if not self._has_requested_report:
             self._has_requested_report, self._silent_since = True, now
             self._request_report()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from distributed import Worker
 
 _SENT_NAMES: Final = 20  # of the failed sources of a part, and of its deleted users
-_LONGEST_REASON: Final = 1_000  # characters
+_MAX_REASON: Final = 1_000  # characters
 _EVENT_SECONDS: Final = 0.01  # from an event to its report, which then has those that follow closely
 _REPORT_SECONDS: Final = 0.25  # without a grant, after which a busy task reports by itself
 _LOOK_SECONDS: Final = 0.5  # between two checks that a part is still wanted, and two reports of its numbers
@@ -49,7 +49,7 @@ FailureKind: TypeAlias = Literal["", "worker", "held", "part"]
 other failure."""
 SUMMED_COUNTS: Final = ("written", "changed", "deleted", "received", "requests", "limited", "repeated")
 """The counts of `Progress` of which a part has the sum of its runs."""
-LARGEST_COUNTS: Final = ("ids", "covered", "sources", "done", "failed")
+MAX_COUNTS: Final = ("ids", "covered", "sources", "done", "failed")
 """Those of which it has the largest of its runs."""
 
 
@@ -200,7 +200,7 @@ async def _run(
 
 
 def counts_of(progress: Progress) -> dict[str, int]:
-    return {name: getattr(progress, name) for name in (*SUMMED_COUNTS, *LARGEST_COUNTS)}
+    return {name: getattr(progress, name) for name in (*SUMMED_COUNTS, *MAX_COUNTS)}
 
 
 def brief_report(report: Report, part: int) -> Report:
@@ -231,7 +231,7 @@ def _failed_end(error: BaseException, address: str) -> TaskEnd:
         case _:
             name = "" if isinstance(error, ChatRestError) else f"{type(error).__name__}: "
             kind, text = "part", f"the worker {address}: {name}{error}"
-    return TaskEnd(kind, text[:_LONGEST_REASON], address)
+    return TaskEnd(kind, text[:_MAX_REASON], address)
 
 
 # ── what a worker needs ──

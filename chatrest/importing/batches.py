@@ -6,13 +6,13 @@ A file of its own because it sends nothing: the same lines give the same batches
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from .._parameters.data_import import MOST_ENTRIES
+from .._parameters.data_import import MAX_ENTRIES
 from ..errors import RequestInvalidError
 from .import_records import ImportRecord, Kind, SkippedLine, read_object, record_of
 from .import_result import INVALID, SKIPPED, LineNote
-from .input_lines import LONGEST_LINE, ImportLine, LinePosition
+from .input_lines import MAX_LINE, ImportLine, LinePosition
 
-MOST_LINES: Final = 1000
+MAX_LINES: Final = 1000
 """Lines of a batch, so that a file without any record is noted in steps, too."""
 
 
@@ -30,7 +30,7 @@ def batches(file: str, kind: Kind, lines: Iterable[ImportLine]) -> Iterator[Line
     count, end = 0, None
     for line in lines:
         entry = _read_entry(file, kind, line)
-        is_full = len(records) == MOST_ENTRIES or count == MOST_LINES
+        is_full = len(records) == MAX_ENTRIES or count == MAX_LINES
         if end is not None and (is_full or (isinstance(entry, ImportRecord) and entry.key in records)):
             yield LineBatch(tuple(records.values()), tuple(notes), end)
             records, notes, count = {}, [], 0
@@ -47,7 +47,7 @@ def _read_entry(file: str, kind: Kind, line: ImportLine) -> ImportRecord | LineN
     """Return the record of a line, or a note of what is wrong; None for an empty line."""
     try:
         if line.raw is None:
-            raise RequestInvalidError(f"the line has more than {LONGEST_LINE:,} bytes")
+            raise RequestInvalidError(f"the line has more than {MAX_LINE:,} bytes")
         if not line.raw.strip():
             return None
         return record_of(kind, read_object(line.raw))._replace(end=line.end)

@@ -59,7 +59,7 @@ _EMPTY_OR_UNREAD: Final = (*_EMPTY, {"data": []}, {"data": [[]]})
 """Values that are not worth naming: also the receipts of a message that nobody has received."""
 _PROTECTED: Final = ("password", "protected")
 _TIMES: Final = "a whole number of seconds since 1970, or a text such as '2026-01-31' or '2026-01-31T12:00Z'"
-_LONGEST_NAME: Final = 100
+_MAX_NAME: Final = 100
 _MADE_OF_USERS: Final = (
     "status updatedAt conversationId authToken blockedByMe blockedByMeAt blockedAt hasBlockedMe"
 )
@@ -189,7 +189,7 @@ def _omissions(kind: Kind, members: Mapping[str, Any]) -> Iterator[str]:
     for prefix, table, values, imported in levels:
         for name, value in values.items():
             if value not in _EMPTY_OR_UNREAD and name not in imported and name not in _MADE_BY_SERVICE[table]:
-                yield f"the member {repr_of(f'{prefix}{name}'[:_LONGEST_NAME])} of {kind}"
+                yield f"the member {repr_of(f'{prefix}{name}'[:_MAX_NAME])} of {kind}"
 
 
 def _message_changes(members: dict[str, Any]) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _message_changes(members: dict[str, Any]) -> dict[str, Any]:
     Raises `SkippedLine` for a deleted message, and for an action or a call.
     """
     if (category := members.get("category", "message")) not in _CATEGORIES:
-        raise SkippedLine(f"messages of the category {str(category)[:_LONGEST_NAME]}")
+        raise SkippedLine(f"messages of the category {str(category)[:_MAX_NAME]}")
     if members.get("deletedAt"):
         raise SkippedLine("deleted messages")
     identity = "\0".join(str(members.get(name)) for name in ("conversationId", "id", "sender", "sentAt"))

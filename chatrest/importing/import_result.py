@@ -39,7 +39,7 @@ class LineNote(Struct, frozen=True, kw_only=True):
 INVALID = "invalid"
 NO_OUTCOME = "no outcome"
 SKIPPED = "skipped"
-_MOST_OMISSIONS: Final = 100
+_MAX_OMISSIONS: Final = 100
 
 
 class FileResult(Struct, frozen=True, kw_only=True):
@@ -92,6 +92,6 @@ class ImportResult(Struct, frozen=True, kw_only=True):
 def list_omissions(counts: Mapping[str, int]) -> tuple[Omission, ...]:
     """Return omissions, the most frequent first; from the 101st on, the rarer ones are counted as one."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    rare_count = sum(count for _, count in ordered[_MOST_OMISSIONS:])
-    listed = [Omission(description, count) for description, count in ordered[:_MOST_OMISSIONS]]
+    rare_count = sum(count for _, count in ordered[_MAX_OMISSIONS:])
+    listed = [Omission(description, count) for description, count in ordered[:_MAX_OMISSIONS]]
     return (*listed, *([Omission("other members", rare_count)] if rare_count else []))

@@ -48,7 +48,7 @@ _FIRST_PAUSE: Final = 1.0
 """Seconds before the second request for a batch; each further pause is twice as long."""
 _TOO_LARGE: Final = 413
 _NOT_FOUND: Final = frozenset({"ERR_UID_NOT_FOUND", "ERR_GUID_NOT_FOUND", "ERR_ROLE_NOT_FOUND"})
-_LEAST_SERVER_ERROR: Final = 500
+_MIN_SERVER_ERROR: Final = 500
 """A refusal with this status or a higher one may be sent after some of the records were applied."""
 _DEFAULT_ROLE: Final = "default"
 
@@ -170,7 +170,7 @@ class _Importer:
             if isinstance(error, ApiError):
                 if not _is_about_records(error):
                     raise
-                if error.status >= _LEAST_SERVER_ERROR:
+                if error.status >= _MIN_SERVER_ERROR:
                     self._note_uncertain(records)
             if len(records) > 1:
                 middle = len(records) // 2

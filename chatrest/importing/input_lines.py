@@ -14,7 +14,7 @@ from typing import IO, Any, Final, NamedTuple
 from ..errors import RequestInvalidError
 from ..export.formats.compression import pack_errors, zstd_module
 
-LONGEST_LINE: Final = 16 * 1024 * 1024
+MAX_LINE: Final = 16 * 1024 * 1024
 """Bytes; a record of the service is smaller by far."""
 
 
@@ -30,7 +30,7 @@ _BEGINNING: Final = LinePosition()
 
 
 class ImportLine(NamedTuple):
-    """A line without its line break; `raw` is None for one that is longer than `LONGEST_LINE`."""
+    """A line without its line break; `raw` is None for one that is longer than `MAX_LINE`."""
 
     raw: bytes | None
     end: LinePosition
@@ -74,14 +74,14 @@ def _change_error(path: Path, line: int) -> RequestInvalidError:
 
 def _read_line(file: IO[bytes], hasher: "blake2b") -> tuple[bytes | None, int] | None:
     """Return the next line, None for one that is too long, and its size; None at the end of the file."""
-    raw = file.readline(LONGEST_LINE + 1)
+    raw = file.readline(MAX_LINE + 1)
     if not raw:
         return None
     hasher.update(raw)
     size = len(raw)
-    if size <= LONGEST_LINE:
+    if size <= MAX_LINE:
         return raw.rstrip(b"\r\n"), size
-    while not raw.endswith(b"\n") and (raw := file.readline(LONGEST_LINE)):
+    while not raw.endswith(b"\n") and (raw := file.readline(MAX_LINE)):
         hasher.update(raw)
         size += len(raw)
     return None, size

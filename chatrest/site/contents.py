@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 from .text import is_address, visible
 
 _NAME: Final = 120
-_MOST_MEMBERS: Final = 200
-_MOST_REACTIONS: Final = 100
+_MAX_MEMBERS: Final = 200
+_MAX_REACTIONS: Final = 100
 _STORED: Final = re.compile(r"files/([0-9a-f]{2})/([0-9a-f]{64})(?:\.([a-z0-9]{1,10}))?", re.ASCII)
 _SIZE: Final = re.compile("[0-9]{1,18}")
 _DURATION: Final = re.compile(r"(\d{1,4}):([0-5]\d):([0-5]\d)", re.ASCII)
@@ -82,7 +82,7 @@ def size_text(size: float) -> str:
 
 
 def reactions_of(counts: Any) -> Iterator[tuple[str, str]]:
-    for each in (counts if isinstance(counts, list) else [])[:_MOST_REACTIONS]:
+    for each in (counts if isinstance(counts, list) else [])[:_MAX_REACTIONS]:
         if isinstance(each, dict) and isinstance(each.get("reaction"), str) and "count" in each:
             yield visible(each["reaction"])[:30], f"{each['count']}"[:12]
 
@@ -122,7 +122,7 @@ def members_of(data: dict[str, Any], record: dict[str, Any], most: int) -> Itera
     contents = (data[name] for name in _CONTENTS if name in data)
     others_than_text = {name: each for name, each in data.items() if name != "text"}
     pending: list[tuple[str, Any]] = [("", next(contents, others_than_text or record))]
-    for _ in range(_MOST_MEMBERS):
+    for _ in range(_MAX_MEMBERS):
         if not pending:
             return
         name, value = pending.pop(0)

@@ -34,7 +34,7 @@ BYTES: Final = 280_000
 LONGEST: Final = 8_000
 """Bytes of a record that count: a longer text is shortened on its page."""
 _MARKUP: Final = 250
-_LONGEST_NAME: Final = 200
+_MAX_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
 _VERSION: Final = 13
@@ -215,7 +215,7 @@ def _is_visible(name: str) -> bool:
 
 
 def _shortened(name: str) -> str:
-    return visible(name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…")
+    return visible(name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…")
 
 
 # ── pages ──

@@ -20,16 +20,16 @@ from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_o
 from .index import ConversationEntry, Index
 from .index_messages import MessageEntry, PageCut, QuotedMessage
 from .index_people import PersonEntry
-from .items import COLOURS, LONGEST_SOURCE, LONGEST_TEXT, Dependencies, Item, Note, Quote, call_text, excerpt
+from .items import COLOURS, MAX_SOURCE, MAX_TEXT, Dependencies, Item, Note, Quote, call_text, excerpt
 from .text import TextPart, segments, visible
 from .zone import Zone
 
 _COLOURS: Final = tuple(f"c{number}" for number in range(COLOURS))
-_LONGEST_LABEL: Final = 120
-_MOST_NAMES: Final = 8
+_MAX_LABEL: Final = 120
+_MAX_NAMES: Final = 8
 _QUOTED: Final = 1_000
 """Letters of a message of which a quote is made."""
-_MOST_FILES: Final = 50
+_MAX_FILES: Final = 50
 _SENTENCES: Final = {
     "joined": "{by} joined {for_}", "left": "{by} left {for_}", "added": "{by} added {on} to {for_}",
     "kicked": "{by} removed {on} from {for_}", "banned": "{by} banned {on} from {for_}",
@@ -103,8 +103,8 @@ class ItemMaker:
                 )
 
     def _names(self, uids: list[str]) -> str:
-        names = ", ".join(self._name(uid) for uid in uids[:_MOST_NAMES])
-        return f"{names} and {len(uids) - _MOST_NAMES:,} more" if len(uids) > _MOST_NAMES else names
+        names = ", ".join(self._name(uid) for uid in uids[:_MAX_NAMES])
+        return f"{names} and {len(uids) - _MAX_NAMES:,} more" if len(uids) > _MAX_NAMES else names
 
     def _add_threads(self, items: list[Item], threads: dict[int, tuple[int, int]]) -> None:
         for item in items if threads else ():
@@ -123,7 +123,7 @@ class ItemMaker:
         colour = _COLOURS[self._colours.get(message.sender, message.sender) % COLOURS]
         item = Item(
             _id(record.id), rank, f"m{rank}", self._index.people.person(message.sender), colour,
-            message.time, self._iso(message.time), raw, len(raw) > LONGEST_SOURCE, message.parent,
+            message.time, self._iso(message.time), raw, len(raw) > MAX_SOURCE, message.parent,
         )  # fmt: skip
         item.is_flagged = _is_flagged(record)
         if message.flags:
@@ -166,9 +166,9 @@ class ItemMaker:
         if not text:
             return
         item.text, item.letters = visible(text), len(text)
-        if len(text) > LONGEST_TEXT:
+        if len(text) > MAX_TEXT:
             item.is_long = True
-            item.segments = segments(item.text[:LONGEST_TEXT] + "…", self._mention)
+            item.segments = segments(item.text[:MAX_TEXT] + "…", self._mention)
         elif "://" in text or "<@" in text:
             item.segments = segments(item.text, self._mention)
             item.text = "".join(segment.text for segment in item.segments)
@@ -243,11 +243,11 @@ class ItemMaker:
 
     def _add_members(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> None:
         data = object_of(members.get("data"))
-        item.label = visible(text_of(record.type) or text_of(record.category) or "unknown")[:_LONGEST_LABEL]
+        item.label = visible(text_of(record.type) or text_of(record.category) or "unknown")[:_MAX_LABEL]
         contents = list(_strings([record.data.custom_data, data.get("interactiveData")]))
         if record.category not in ("custom", "interactive"):
             item.kind = "unknown"
-        item.members = tuple(members_of(data, members, LONGEST_TEXT))
+        item.members = tuple(members_of(data, members, MAX_TEXT))
         if item.kind == "unknown":
             contents += (text for _, text in item.members)
         item.content_text = visible("\n".join(dict.fromkeys(filter(None, contents))))
@@ -263,7 +263,7 @@ class ItemMaker:
         stored = self._index.messages.files(self._app, item.rank) if self._index.messages.has_files else {}
         return tuple(
             file_link(each, stored.get(position, ""), text_of(record.type))
-            for position, each in enumerate(files[:_MOST_FILES])
+            for position, each in enumerate(files[:_MAX_FILES])
             if isinstance(each, dict)
         )
 

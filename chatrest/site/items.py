@@ -10,9 +10,9 @@ from .index_people import PersonEntry
 from .text import TextPart, visible
 from .zone import time_text
 
-LONGEST_TEXT: Final = 4_000
+MAX_TEXT: Final = 4_000
 """Letters of a text that its page shows; all of it has its own page."""
-LONGEST_SOURCE: Final = 60_000
+MAX_SOURCE: Final = 60_000
 """Bytes of a record that is shown with those of its page."""
 _EXCERPT: Final = 160
 COLOURS: Final = 10

@@ -49,7 +49,7 @@ _SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
 """What a style sheet does not need: spaces and comments."""
 _BREAKS: Final = re.compile(r"([;,({])\n|\n(?=[})])")
 """The ends of lines that a script does not need: no text in one goes over several lines."""
-_LONGEST_RECORD: Final = 10_000
+_MAX_RECORD: Final = 10_000
 """Letters of a user's record that their page shows."""
 _DAY: Final = attrgetter("day")
 _CUT: Final = "\0cut\0"
@@ -234,7 +234,7 @@ class Pages:
             for each, count, start, end in rows
         ]
         return self._render(
-            "person", "../", person=person, record=visible_json(raw)[:_LONGEST_RECORD] if raw else "",
+            "person", "../", person=person, record=visible_json(raw)[:_MAX_RECORD] if raw else "",
             avatar=avatar if is_address(avatar) else "", places=places,
         )  # fmt: skip
 

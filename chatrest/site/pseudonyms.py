@@ -28,7 +28,7 @@ _ODD: Final = re.compile(r"[^ -^`-~]|  ")
 _MENTION: Final = re.compile(r"<@uid:([^<>\s]*)>", re.IGNORECASE)
 _PAIR: Final = "_user_"
 """Between the uids of a conversation's id."""
-_LEAST: Final = 3
+_MIN: Final = 3
 """Letters of what is looked for inside of a text: shorter ones would be found in other words.
 
 In scripts without spaces one letter is enough.
@@ -104,13 +104,13 @@ class Pseudonyms:
             if _SPACELESS_LETTER.match(word):
                 if len(word) > 1:
                     self._add_phrase(word, alias, is_name)
-            elif (len(word) >= _LEAST or is_outer) and not word.isdigit():
+            elif (len(word) >= _MIN or is_outer) and not word.isdigit():
                 self._words.put(word, alias)
 
     def _add_phrase(self, name: str, alias: str, is_name: bool) -> None:
         first = _WORD.search(name)
         is_spaceless = _SPACELESS_LETTER.search(name) is not None
-        if first is None or len(name) < (_LEAST - is_spaceless * (1 + is_name)):
+        if first is None or len(name) < (_MIN - is_spaceless * (1 + is_name)):
             return
         name = name[first.start() :]
         self._pseudonyms.put(name, alias)

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-LONGEST_TERM: Final = 40
+MAX_TERM: Final = 40
 """Letters of a word that a search asks for."""
-_LONGEST_WORD: Final = 2_000
+_MAX_WORD: Final = 2_000
 DENSE: Final = (
     (0xA9, 0xA9), (0xAE, 0xAE), (0xE00, 0xFFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x19E0, 0x19FF),
     (0x1A20, 0x1AAF), (0x200D, 0x200D), (0x20E3, 0x20E3), (0x2122, 0x2122), (0x2190, 0x2BFF),
@@ -80,7 +80,7 @@ def terms(text: str) -> set[str]:
             result.update(map("".join, pairwise(run)), (run[-1],))
         text = " ".join(parts[::2])
     result.update(_WORD.findall(text))
-    if long := [term for term in result if len(term) > LONGEST_TERM]:
+    if long := [term for term in result if len(term) > MAX_TERM]:
         result.difference_update(long)
         result.update(part for term in long for part in parts_of_word(term))
     return result
@@ -88,12 +88,12 @@ def terms(text: str) -> set[str]:
 
 def parts_of_word(word: str) -> Iterator[str]:
     """Yield the terms of a word: itself, or where it is long parts of which each begins in the one before."""
-    last = min(len(word), _LONGEST_WORD) - LONGEST_TERM
-    for begin in range(0, max(1, last), LONGEST_TERM):
-        yield word[begin : begin + 2 * LONGEST_TERM]
+    last = min(len(word), _MAX_WORD) - MAX_TERM
+    for begin in range(0, max(1, last), MAX_TERM):
+        yield word[begin : begin + 2 * MAX_TERM]
 
 
-LEAST_INSIDE: Final = 3
+MIN_INSIDE: Final = 3
 """Letters of what is looked for in the middle of words: fewer would be in most of them.
 
 Of the syllables of Korean two are enough.
@@ -104,8 +104,8 @@ _SYLLABLES: Final = re.compile("[가-힣]{2}")
 def has_middle(term: str) -> bool:
     """Return True for a word whose middle a search may ask for."""
     if term.isascii():
-        return len(term) > LEAST_INSIDE and term[0] not in "@#!"
-    is_long = len(term) > LEAST_INSIDE or _SYLLABLES.search(term, 1) is not None
+        return len(term) > MIN_INSIDE and term[0] not in "@#!"
+    is_long = len(term) > MIN_INSIDE or _SYLLABLES.search(term, 1) is not None
     return is_long and bool(_LETTER.match(term)) and not _RUN.match(term)
 
 

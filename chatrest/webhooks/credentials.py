@@ -17,7 +17,7 @@ from ..errors import RequestInvalidError
 Headers: TypeAlias = Mapping[str, str] | Iterable[tuple[str | bytes, str | bytes]]
 """The headers of a request: a mapping with names in any case, or pairs of texts or bytes."""
 
-_LONGEST_HEADER: Final = 4096
+_MAX_HEADER: Final = 4096
 """Characters of an `Authorization` header that is decoded."""
 
 
@@ -68,7 +68,7 @@ def header_pairs(headers: Headers) -> Iterator[tuple[str, str]]:
 def _decoded_credentials(headers: Headers) -> bytes | None:
     """Return the credentials of a request, `username:password`; None if it has none that can be read."""
     values = [value for name, value in header_pairs(headers) if name == "authorization"]
-    if len(values) != 1 or len(values[0]) > _LONGEST_HEADER:
+    if len(values) != 1 or len(values[0]) > _MAX_HEADER:
         return None
     scheme, _, encoded = values[0].strip().partition(" ")
     if scheme.lower() != "basic":

@@ -26,11 +26,11 @@ ReadChunk: TypeAlias = Callable[[], Awaitable[bytes]]
 """Returns the next bytes of a body, b"" at its end; raises `ReplyUnreadableError` if it is cut off."""
 
 LOGGER: Final = logging.getLogger("chatrest")
-_LONGEST_TRIGGER: Final = 100
+_MAX_TRIGGER: Final = 100
 """Characters of a trigger that are logged."""
 _LARGE_BYTES: Final = 1 << 16
 """A body of more bytes is parsed in a thread; most deliveries have one or two thousand."""
-_LONGEST_LENGTH: Final = 18
+_MAX_LENGTH: Final = 18
 """Digits of a `Content-Length`; one with more digits is too large, and is not converted."""
 
 
@@ -126,7 +126,7 @@ class Receiver:
         if values.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             return _log_refusal(_COMPRESSED)
         size = values.get("content-length", "")
-        if size.isdecimal() and (len(size) > _LONGEST_LENGTH or int(size) > self._max_body_bytes):
+        if size.isdecimal() and (len(size) > _MAX_LENGTH or int(size) > self._max_body_bytes):
             return _log_refusal(_TOO_LARGE)
         return None
 
@@ -157,7 +157,7 @@ class Receiver:
             await self._on_event(event)
             return True
         except Exception:
-            LOGGER.exception("the handler of webhook events failed on %a", event.trigger[:_LONGEST_TRIGGER])
+            LOGGER.exception("the handler of webhook events failed on %a", event.trigger[:_MAX_TRIGGER])
             return False
         finally:
             del self._running[digest]

@@ -285,7 +285,7 @@ def test_the_memory_of_many_thousands_of_apps_is_small() -> None:
 def test_of_many_apps_idle_ones_are_forgotten_and_refused_ones_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rate_gate, "_MOST_GATES", 100)
+    monkeypatch.setattr(rate_gate, "_MAX_GATES", 100)
     clock = Clock(1000.0)
     pool = make_pool(clock)
     assert pool.gates["busy", "standard"].try_enter("interactive", clock())

@@ -23,7 +23,7 @@ from chatrest import (
     RetryPolicy,
 )
 from chatrest._core.replies import bounds as reply_bounds
-from chatrest._core.replies.bounds import INLINE_BYTES, MOST_RECORDS, MOST_VALUES, check_values
+from chatrest._core.replies.bounds import INLINE_BYTES, MAX_RECORDS, MAX_VALUES, check_values
 from chatrest._core.replies.decode import ManyRecords, many
 from chatrest._core.replies.rows import row_reader
 from chatrest._core.replies.scanner import read_json
@@ -98,9 +98,9 @@ async def test_a_list_of_far_more_records_than_a_page_has_is_unreadable(
 @pytest.mark.parametrize("reader", [many(Message), many(User), row_reader(None)])
 def test_exactly_the_most_records_are_read(reader: Any) -> None:
     record = b'{"id":"1","uid":"u"}'
-    assert len(reader(b'{"data":' + array(record, MOST_RECORDS) + b"}").items) == MOST_RECORDS
-    with pytest.raises(ReplyUnreadableError, match=f"expected at most {MOST_RECORDS} records"):
-        reader(b'{"data":' + array(record, MOST_RECORDS + 1) + b"}")
+    assert len(reader(b'{"data":' + array(record, MAX_RECORDS) + b"}").items) == MAX_RECORDS
+    with pytest.raises(ReplyUnreadableError, match=f"expected at most {MAX_RECORDS} records"):
+        reader(b'{"data":' + array(record, MAX_RECORDS + 1) + b"}")
 
 
 def test_no_record_is_made_of_a_list_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +124,7 @@ def test_no_record_is_made_of_a_list_that_is_too_long(monkeypatch: pytest.Monkey
     ],
 )
 async def test_a_body_of_too_many_values_is_not_decoded(body: Callable[[], bytes]) -> None:
-    with pytest.raises(ReplyUnreadableError, match=f"expected at most {MOST_VALUES}"):
+    with pytest.raises(ReplyUnreadableError, match=f"expected at most {MAX_VALUES}"):
         await decode_large(read_json, body())
 
 
@@ -145,7 +145,7 @@ def test_a_small_body_is_not_counted() -> None:
             + array(b'{"url":1}', 50_000)
             + b"}}]}"
         ),
-        lambda: b'{"data":' + array(b'{"id":"1","category":"new"}', MOST_RECORDS) + b"}",
+        lambda: b'{"data":' + array(b'{"id":"1","category":"new"}', MAX_RECORDS) + b"}",
     ],
     ids=["leafy", "nested", "surrogates", "digits", "tags", "attachments", "unknown"],
 )

@@ -45,9 +45,9 @@ def first_name(module: str) -> str:
     return module.split(".")[1] if "." in module else "__init__"
 
 
-LONGEST_FILE: Final = 600
-LONGEST_BODY: Final = 70
-SMALLEST_FILE: Final = 60
+MAX_FILE: Final = 600
+MAX_BODY: Final = 70
+MIN_FILE: Final = 60
 """Lines of a file that one other file imports; a smaller one belongs into its importer."""
 REASON: Final = "A file of its own because "
 """Stands in the header of a small file, with the reason."""
@@ -118,7 +118,7 @@ def small_files() -> set[str]:
         if file.name != "__init__.py"
         and not module.startswith(FILE_A_NOUN)
         and importers[module] == 1
-        and count_lines(file) < SMALLEST_FILE
+        and count_lines(file) < MIN_FILE
         and REASON not in all_facts()[module].header
     }
 
@@ -228,11 +228,11 @@ def test_the_known_exceptions_are_still_there() -> None:
 
 
 def test_files_and_bodies_are_not_too_long() -> None:
-    files = [module for module, file in MODULES.items() if count_lines(file) > LONGEST_FILE]
+    files = [module for module, file in MODULES.items() if count_lines(file) > MAX_FILE]
     bodies = {
         (module, name): length
         for module, each in all_facts().items()
         for name, length in each.bodies.items()
-        if length > LONGEST_BODY
+        if length > MAX_BODY
     }
     assert (files, bodies) == ([], {})

@@ -34,7 +34,7 @@ SECONDS = 60
 SENDER, RECEIVER = "user-001", "user-002"
 PAIRS = 4
 SENDS = 20
-MOST_ALLOCATED = 1_200_000
+MAX_ALLOCATED = 1_200_000
 """Bytes that all chapters but the first may leave allocated; their peak is above four million."""
 
 
@@ -201,7 +201,7 @@ async def test_walks_and_sends_survive_a_minute_of_faults(
                 time.slept.clear()
                 if number == 1:
                     tracemalloc.start()
-            assert allocated_bytes() < MOST_ALLOCATED
+            assert allocated_bytes() < MAX_ALLOCATED
             assert results.walks == 2 * PAIRS * number
             assert bool(results.continued) == bool(emulator.limited.refused) == (limit is EXCEEDED_LIMIT)
             check_sends(results, stored_counts(emulator))

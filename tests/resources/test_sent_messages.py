@@ -167,7 +167,7 @@ async def test_the_same_muid_of_the_other_side_proves_nothing(
 async def test_the_newest_messages_are_read_and_no_more(
     emulator: Emulator, session: AsyncSession, slept: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sent_messages, "MOST_SEARCHED", 21)
+    monkeypatch.setattr(sent_messages, "MAX_SEARCHED", 21)
     emulator.store.add_message("ann", "bob", muid="m1", sent_at=5)
     for number in range(20):
         emulator.store.add_message("bob", "ann", sent_at=5, muid=f"x{number}")
@@ -180,7 +180,7 @@ async def test_the_newest_messages_are_read_and_no_more(
 async def test_many_messages_of_a_few_minutes_do_not_prove_that_it_did_not_arrive(
     emulator: Emulator, session: AsyncSession, monkeypatch: pytest.MonkeyPatch, unit: int
 ) -> None:
-    monkeypatch.setattr(sent_messages, "MOST_SEARCHED", 10)
+    monkeypatch.setattr(sent_messages, "MAX_SEARCHED", 10)
     emulator.store.add_message("ann", "bob", muid="m1", sent_at=NOW * unit)
     for number in range(10):
         emulator.store.add_message("bob", "ann", muid=f"x{number}", sent_at=(NOW + 30 * number) * unit)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...export.plan.app_file import AppExport
     from ...export.run.apps import AppResult
 
-_MOST_FAILURES: Final = 5
+_MAX_FAILURES: Final = 5
 
 
 def export_apps(
@@ -158,7 +158,7 @@ def _warnings(app_run: "AppResult") -> Iterator[str]:
     if report is not None:
         yield from report.warnings
         yield from report.reasons
-        yield from failure_lines(report, _MOST_FAILURES, str(app_run.folder))
+        yield from failure_lines(report, _MAX_FAILURES, str(app_run.folder))
     elif app_run.error is not None:
         is_key = isinstance(app_run.error, AuthenticationError) and key
         text = error_text(app_run.error, option_names()).removesuffix(".")

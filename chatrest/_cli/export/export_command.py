@@ -55,7 +55,7 @@ _PLAN: Final = (
 )  # fmt: skip
 """The options that make the plan; the others are those of a run."""
 WORKERS: Final = 32
-_MOST_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
+_MAX_WORKERS: Final = 90  # as many calls as a session runs at a time for bulk work
 _FAILURES_SHOWN: Final = 20
 _TOGETHER: Final = (
     ("--only", "--change-plan",
@@ -107,8 +107,8 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     ("--only", bool, None, "Read just the sources and the window given here; the plan stays."),
     ("--change-plan", bool, None, "Make the sources and the window given here the plan."),
     "Large exports",
-    ("--workers", whole_number(1, _MOST_WORKERS), "N",
-     f"Sources that are read at the same time, at most {_MOST_WORKERS}.", shown_default(WORKERS)),
+    ("--workers", whole_number(1, _MAX_WORKERS), "N",
+     f"Sources that are read at the same time, at most {_MAX_WORKERS}.", shown_default(WORKERS)),
     ("--parts", whole_number(1, 10_000), "P", "Make a new export of P parts, OUT/part=00 and so on."),
     ("--part", whole_number(0), "N", "Run part N, and no other one."),
     ("--claim", bool, None, "Run the next part that no other process has, until all are read."),

@@ -138,7 +138,7 @@ class _Hold:
     The waits between probes grow by half, from three intervals of the present rate.
     """
 
-    _FIRST, _SHORTEST, _LONGEST_FIRST, _LONGEST = 0.25, 0.05, 1.0, 30.0
+    _FIRST, _MIN, _MAX_FIRST, _MAX = 0.25, 0.05, 1.0, 30.0
     _GROWTH = 1.5
     _COARSE = 1.0  # seconds by which a named time may be too long: services name whole seconds
     _PATIENCE = 10.0  # seconds after which another probe may go; one that is never answered must not hold all
@@ -152,9 +152,7 @@ class _Hold:
         self._probed_at: float | None = None
         self._refused = now
         self._unused = 0.0
-        self._wait = (
-            min(self._LONGEST_FIRST, max(self._SHORTEST, 3 / rate)) if rate is not None else self._FIRST
-        )
+        self._wait = min(self._MAX_FIRST, max(self._MIN, 3 / rate)) if rate is not None else self._FIRST
         self.until = now + self._wait
         """The time at which the next request may be sent."""
 
@@ -185,7 +183,7 @@ class _Hold:
         if sent > self.began:  # it was a probe
             self.end_probe()
             self._refused = max(self._refused, sent - self._unused)
-            self._wait = min(self._LONGEST, self._GROWTH * self._wait)
+            self._wait = min(self._MAX, self._GROWTH * self._wait)
             self.until = max(self.until, now + self._wait)
 
     def unneeded(self, end: float) -> float:

@@ -157,7 +157,7 @@ class RateSearch:
     _STEP: Final = 0.01
     _FASTER: Final = 3.0
     _DOUBT: Final = 2  # 429s without a passed trial between them: the low end was a bucket's stored burst
-    _LEAST_STEP: Final = 0.25  # requests a second: of two clients that share a limit, the smaller gains more
+    _MIN_STEP: Final = 0.25  # requests a second: of two clients that share a limit, the smaller gains more
 
     def __init__(self, strike: Strike, now: float) -> None:
         self.rate: float = inf
@@ -208,7 +208,7 @@ class RateSearch:
             self._step = self._STEP
             self._change(sqrt(self._low * self._high), now)
             return
-        rate = self.rate + max(self._step * self.rate, self._LEAST_STEP)
+        rate = self.rate + max(self._step * self.rate, self._MIN_STEP)
         if self.rate < self._known < self._BELOW * rate:
             rate, self._step, self._trial = self._known, self._STEP, min(10.0, self._known_seconds)
         elif self.rate >= self._known:

@@ -29,9 +29,9 @@ from ...errors import (
 from ..requests.arguments import check_seconds, check_unquoted, hides_arguments
 from ..requests.endpoint import Replay
 
-MOST_LOGGED: Final = 20
+MAX_LOGGED: Final = 20
 """The first attempts that a log keeps: a bulk call may make thousands."""
-_LEAST_NAMED: Final = 1.0
+_MIN_NAMED: Final = 1.0
 """Seconds: if a service names less and refuses the next attempt, too, its time does not count."""
 _SHARE: Final = 0.25
 _PER_SECOND: Final = 10.0
@@ -120,7 +120,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
         )
 
     def with_pause(self, seconds: float) -> "Attempts":
-        log = self.log if len(self.log) == MOST_LOGGED else (*self.log, (str(self.error), seconds))
+        log = self.log if len(self.log) == MAX_LOGGED else (*self.log, (str(self.error), seconds))
         return structs.replace(self, pause=seconds, log=log)
 
 
@@ -208,7 +208,7 @@ def _named_wait(attempts: Attempts) -> float | None:
     """Return the seconds that the last error names; None for a time that proved wrong."""
     error = attempts.error
     named = error.retry_after if isinstance(error, ApiError) else None
-    if isinstance(error, RateLimitError) and attempts.limited_count > 1 and (named or 0.0) < _LEAST_NAMED:
+    if isinstance(error, RateLimitError) and attempts.limited_count > 1 and (named or 0.0) < _MIN_NAMED:
         return None
     return named
 

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ...errors import CursorError
-from ..requests.dialects import COMPARED_MEMBERS, LARGEST_PAGE, Paging
+from ..requests.dialects import COMPARED_MEMBERS, MAX_PAGE_SIZE, Paging
 from ..requests.endpoint import Pairs
 from .order import Affix, is_ahead, is_number
 
@@ -206,8 +206,8 @@ def _position_fault(
     if len(position) < len(pairs):
         return "a name is in it twice"
     for name, value in pairs:
-        if name in paging.sizes and not (is_number(value) and 1 <= int(value) <= LARGEST_PAGE):
-            return f"its page size is not a number from 1 to {LARGEST_PAGE}"
+        if name in paging.sizes and not (is_number(value) and 1 <= int(value) <= MAX_PAGE_SIZE):
+            return f"its page size is not a number from 1 to {MAX_PAGE_SIZE}"
         if name == "affix" and value != direction:
             return "it goes in another direction than the query"
         if name == "page" and not (is_number(value) and int(value) >= int(begun.get("page", 1))):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..requests.dialects import LARGEST_PAGE, ONE_LIMITED_REPLY, ONE_REPLY, SMALLEST_DEFAULT
+from ..requests.dialects import MAX_PAGE_SIZE, MIN_DEFAULT, ONE_LIMITED_REPLY, ONE_REPLY
 from .further_pages import NextPage, before_last, own_id
 from .page_view import PageView, describe, location_of
 
@@ -139,7 +139,7 @@ def sole_reply(view: PageView) -> NextPage | None:
     # reply may have as many records as the caller asked for.
     current, count = view.page.meta.current, len(view.ids)
     served = 0 if current is None or current.limit is None else current.limit
-    limit = served if SMALLEST_DEFAULT <= served <= LARGEST_PAGE else LARGEST_PAGE
+    limit = served if MIN_DEFAULT <= served <= MAX_PAGE_SIZE else MAX_PAGE_SIZE
     is_what_was_asked = view.facts.size_asked and count >= view.facts.size
     if view.facts.paging not in (ONE_REPLY, ONE_LIMITED_REPLY) or is_what_was_asked or count < limit:
         return _END

@@ -14,13 +14,13 @@ from typing import Literal, TypeAlias
 Affix: TypeAlias = Literal["append", "prepend"]
 """A walk's direction: `append` goes to higher ids (newer messages), `prepend` to lower ones."""
 
-_LONGEST = 100  # digits, on the average of a page: longer ids are names, and Python reads no number of 4300
+_MAX = 100  # digits, on the average of a page: longer ids are names, and Python reads no number of 4300
 
 
 def numbers_of(ids: Sequence[str]) -> list[int] | None:
     """Return the ids as numbers; None if one of them is not a plain number."""
     joined = "".join(ids)
-    if len(joined) > _LONGEST * len(ids) or not (joined.isdecimal() and joined.isascii()):
+    if len(joined) > _MAX * len(ids) or not (joined.isdecimal() and joined.isascii()):
         return None if ids else []
     try:
         return list(map(int, ids))
@@ -30,7 +30,7 @@ def numbers_of(ids: Sequence[str]) -> list[int] | None:
 
 def is_number(text: str | None) -> bool:
     """Return True for a plain number: ASCII digits, and not too many of them."""
-    return text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST
+    return text is not None and text.isascii() and text.isdecimal() and len(text) <= _MAX
 
 
 def is_ahead(text: str, other: str, direction: Affix) -> bool:
@@ -52,7 +52,7 @@ def are_ascending(ids: Sequence[str]) -> bool:
         length = len(rest[0])
         run = rest[: bisect_right(rest, length, key=len)]
         rest = rest[len(run) :]
-        if not 0 < length <= _LONGEST or (len(run) < len(ids) and run[0].startswith("0")):
+        if not 0 < length <= _MAX or (len(run) < len(ids) and run[0].startswith("0")):
             return False
         # Texts of one length, joined by line ends, have these at equal distances, and else digits alone.
         lines, ends = "\n".join(run), "\n" * (len(run) - 1)

@@ -7,11 +7,11 @@ time on the event loop. Records and values are counted before objects are made o
 from typing import Final
 
 from ...errors import ReplyUnreadableError
-from ..requests.dialects import LARGEST_PAGE
+from ..requests.dialects import MAX_PAGE_SIZE
 
-MOST_RECORDS: Final = 10 * LARGEST_PAGE
+MAX_RECORDS: Final = 10 * MAX_PAGE_SIZE
 """Records of a list; the largest page that can be asked for has a tenth of them."""
-MOST_VALUES: Final = 1_000_000
+MAX_VALUES: Final = 1_000_000
 """Texts, numbers, arrays, objects and other values of a body: about 100 MB of Python objects."""
 ERROR_BYTES: Final = 64 * 1024
 """Bytes of an error's body that are read."""
@@ -21,11 +21,11 @@ STRICT_BYTES: Final = 1024 * 1024
 """Bytes of a body whose strict decode, of about 10 ms, runs on the event loop: pages of 1000 messages."""
 COUNTED_BYTES: Final = 4 * 1024 * 1024
 _SLICE_BYTES: Final = 1024 * 1024
-_DENSE_RECORDS: Final = 5 * MOST_RECORDS
+_DENSE_RECORDS: Final = 5 * MAX_RECORDS
 
 
 def check_values(body: bytes) -> None:
-    """Raise `ReplyUnreadableError` for a large body of more than `MOST_VALUES` values.
+    """Raise `ReplyUnreadableError` for a large body of more than `MAX_VALUES` values.
 
     Each value comes after a comma or a bracket; those inside of texts are counted too.
     """
@@ -35,18 +35,18 @@ def check_values(body: bytes) -> None:
     # In slices, between which the event loop continues; a body of commas alone ends with the first of them.
     for start in range(0, len(body), _SLICE_BYTES):
         count += sum(body.count(mark, start, start + _SLICE_BYTES) for mark in (b",", b"{", b"["))
-        if count > MOST_VALUES:
+        if count > MAX_VALUES:
             raise ReplyUnreadableError(
-                f"the body has too many values in {len(body)} bytes: expected at most {MOST_VALUES}"
+                f"the body has too many values in {len(body)} bytes: expected at most {MAX_VALUES}"
             )
 
 
 def check_records(count: int) -> None:
-    """Raise `ReplyUnreadableError` for a list of more than `MOST_RECORDS` records."""
-    if count > MOST_RECORDS:
-        raise ReplyUnreadableError(f"data: expected at most {MOST_RECORDS} records, got {count}")
+    """Raise `ReplyUnreadableError` for a list of more than `MAX_RECORDS` records."""
+    if count > MAX_RECORDS:
+        raise ReplyUnreadableError(f"data: expected at most {MAX_RECORDS} records, got {count}")
 
 
 def is_dense(body: bytes) -> bool:
-    """Return True for a body of more than `COUNTED_BYTES` with far more objects than `MOST_RECORDS`."""
+    """Return True for a body of more than `COUNTED_BYTES` with far more objects than `MAX_RECORDS`."""
     return body.count(b"{") > _DENSE_RECORDS

@@ -35,7 +35,7 @@ from .scanner import read_json
 
 T = TypeVar("T")
 _PLAIN_ACK: Final = frozenset({"success", "message", "Message"})
-_LONGEST_KEY: Final = 50
+_MAX_KEY: Final = 50
 
 
 class ManyRecords(Struct, Generic[T], frozen=True):
@@ -111,7 +111,7 @@ class EachOutcome(Struct, Generic[T], frozen=True):
                 by_key[key] = coerced(record, shape(self.record), "", notes)
                 coercions.add(key, notes)
             except CoercionError as error:
-                fault = RecordError(0, str(error)).at(f"data.{key[:_LONGEST_KEY]}")
+                fault = RecordError(0, str(error)).at(f"data.{key[:_MAX_KEY]}")
                 raise fault from None
         return Outcomes(by_key, body, self.operation, coercions.lines())
 

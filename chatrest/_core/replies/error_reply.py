@@ -29,10 +29,10 @@ from .rate_signal import retry_after
 from .scanner import read_body
 
 _NOT_JSON: Final = object()
-_LONGEST: Final = 300
-_LONGEST_TEXT: Final = 80
+_MAX: Final = 300
+_MAX_TEXT: Final = 80
 """Characters of a body that is not the service's own, such as a proxy's page."""
-_WINDOW: Final = 20 * _LONGEST
+_WINDOW: Final = 20 * _MAX
 _UNSERVED: Final = "ERR_ROUTE_NOT_FOUND"
 _ROUTE: Final = re.compile(r"ROUTE|ENDPOINT|PATH|METHOD|OPERATION|URL")
 _EXISTS: Final = re.compile(
@@ -58,7 +58,7 @@ def error_of_reply(
     record = scrub_all(_error_in(value) or _cut_error(body) or {}, secrets)
     code = _printable(record["code"]) if isinstance(record.get("code"), str) else None
     message = _printable(_message(record) or _text(value if is_json else body, secrets))
-    message = message[: _LONGEST if is_json or record else _LONGEST_TEXT] or _phrase(status)
+    message = message[: _MAX if is_json or record else _MAX_TEXT] or _phrase(status)
     kind = api_error_class(status, code)
     texts = _texts([record.get("message"), record.get("details")])
     if kind is BadRequestError and any(map(_EXISTS.search, texts)):  # the record to create is there already
@@ -131,7 +131,7 @@ def _read(body: bytes) -> Any:
 
 def _message(record: dict[str, Any]) -> str:
     texts = (record.get(name) for name in ("message", "devMessage"))
-    return next((text[:_LONGEST] for text in texts if isinstance(text, str) and text), "")
+    return next((text[:_MAX] for text in texts if isinstance(text, str) and text), "")
 
 
 def _fields(record: dict[str, Any]) -> str:
@@ -146,7 +146,7 @@ def _fields(record: dict[str, Any]) -> str:
         for text in items
         if isinstance(text, str)
     ]
-    return f" ({_printable('; '.join(texts))[:_LONGEST]})" if texts else ""
+    return f" ({_printable('; '.join(texts))[:_MAX]})" if texts else ""
 
 
 def _text(reply: Any, secrets: tuple[str, ...]) -> str:

@@ -21,7 +21,7 @@ from .scanner import BOM, elements, members, read_json, read_record, refuse_erro
 
 T = TypeVar("T")
 _EMPTY: Final = (b"{}", b"[]", b"null")
-_LONGEST_EMPTY: Final = 20  # with white space
+_MAX_EMPTY: Final = 20  # with white space
 
 Substitute: TypeAlias = Callable[[Any], dict[str, Any] | None]
 """Makes the record, or the list reply, of a reply's JSON that has another form; None if it cannot."""
@@ -169,7 +169,7 @@ def _in_data(body: bytes, kind: RecordKind[Any]) -> bytes:
 
 
 def _refuse_empty(raw: bytes, path: str) -> None:
-    if len(raw) <= _LONGEST_EMPTY and b"".join(raw.split()) in _EMPTY:
+    if len(raw) <= _MAX_EMPTY and b"".join(raw.split()) in _EMPTY:
         raise NoRecordError(f"{path}{': ' if path else ''}expected one record, got {raw.decode()}")
 
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 from ...errors import ApiError, ChatRestError, RateLimitError
 
 _LIMIT_PREFIX: Final = re.compile(r"^(?:x-)?rate-?limit-")
-_LEAST_EPOCH: Final = 1e9
+_MIN_EPOCH: Final = 1e9
 """A smaller reset is no time of this century, but a number of seconds from now."""
-_LARGEST_EPOCH: Final = 1e11
+_MAX_EPOCH: Final = 1e11
 """A larger reset is in milliseconds."""
 _NUMBER = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,9})?")
 
@@ -50,9 +50,9 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     at = http_date(after)
     if at is None:
         at = _number(named.get("x-rate-limit-reset", "").strip())
-        if at is not None and at < _LEAST_EPOCH:
+        if at is not None and at < _MIN_EPOCH:
             return at
-        if at is not None and at > _LARGEST_EPOCH:
+        if at is not None and at > _MAX_EPOCH:
             at /= 1000
     return None if at is None else max(0.0, at - now)
 

@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from ..._models.raw_json import REFUSED, read_value
 from ...errors import ReplyUnreadableError
-from .bounds import MOST_RECORDS, check_records
+from .bounds import MAX_RECORDS, check_records
 
 BOM: Final = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""
@@ -29,7 +29,7 @@ _TO_BRACKETS: Final = re.compile(rb'[^][{}"]*+(?:(?:%b)[^][{}"]*+)*+([\[{]++|[]}
 """Matches texts and leaves up to the next brackets, and all brackets of one direction there."""
 _SLICE: Final = 1 << 18
 """Bytes that are matched at once: other threads wait meanwhile."""
-_LARGEST_ODD: Final = 1 << 22
+_MAX_ODD: Final = 1 << 22
 """Bytes of a value that is read by Python's own decoder, if it is not plain JSON."""
 _QUOTE: Final = ord('"')
 
@@ -71,7 +71,7 @@ def read_body(body: bytes) -> Any:
     Raises `ReplyUnreadableError` for a body that is not JSON.
     """
     try:
-        return read_value(body) if len(body) <= _LARGEST_ODD else msgspec.json.decode(body)
+        return read_value(body) if len(body) <= _MAX_ODD else msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
         fault = _unreadable(error)
     if not body.removeprefix(BOM).strip():
@@ -85,14 +85,14 @@ def read_record(raw: bytes) -> Any:
     Raises `ReplyUnreadableError` for text that is not JSON.
     """
     try:
-        if len(raw) <= _LARGEST_ODD:
+        if len(raw) <= _MAX_ODD:
             return read_value(raw)
         return msgspec.json.decode(raw)
     except RecursionError:
         return _shallow(raw)
     except ValueError as error:
         fault = _unreadable(error)
-    if len(raw) > _LARGEST_ODD:  # Python's own decoder reads what is odd, and holds up all threads meanwhile
+    if len(raw) > _MAX_ODD:  # Python's own decoder reads what is odd, and holds up all threads meanwhile
         return _shallow(raw)
     raise fault
 
@@ -102,7 +102,7 @@ def _shallow(raw: bytes) -> TooDeep:
     record = TooDeep()
     if raw.lstrip()[:1] == b"{":
         for name, value in members(raw).items():
-            if value[:1] not in (b"[", b"{") and len(value) <= _LARGEST_ODD:
+            if value[:1] not in (b"[", b"{") and len(value) <= _MAX_ODD:
                 record[name] = read_record(value)
     return record
 
@@ -132,7 +132,7 @@ def elements(array: bytes) -> list[bytes]:
     try:
         raws: Sequence[bytes | Raw] = _ELEMENTS.decode(array)
     except REFUSED:
-        raws = [raw for _, raw in _scanned(array, b"[", b"]", MOST_RECORDS + 1)]
+        raws = [raw for _, raw in _scanned(array, b"[", b"]", MAX_RECORDS + 1)]
     check_records(len(raws))
     return list(map(bytes, raws))
 

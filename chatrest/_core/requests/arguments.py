@@ -63,7 +63,7 @@ def hides_arguments(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-_MOST: Final = 1_000_000_000
+_MAX: Final = 1_000_000_000
 
 
 class Timeouts(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class Timeouts(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
 
 
 def check_seconds(name: str, value: object, *, or_none: str = "") -> float:
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MAX
     check_unquoted(fits, name, value, f"a number above 0, up to a billion{or_none}")
     assert isinstance(value, int | float)
     return float(value)

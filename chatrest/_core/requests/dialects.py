@@ -29,9 +29,9 @@ from ..._models.meta import Position
 
 Order: TypeAlias = Literal["id", "service"]
 
-LARGEST_PAGE: Final = 1000
+MAX_PAGE_SIZE: Final = 1000
 """The most records of a page; a walk asks for so many if neither caller nor paging names fewer."""
-SMALLEST_DEFAULT: Final = 10
+MIN_DEFAULT: Final = 10
 """Records of the smallest page that is documented for a request without a size."""
 POSITION_MEMBERS: Final = (
     ("id", "id"), ("sentAt", "sent_at"), ("updatedAt", "updated_at"), ("createdAt", "created_at"),
@@ -56,7 +56,7 @@ class Paging(Struct, frozen=True, kw_only=True, dict=True):
     """The query parameter that asks for a page's size, in records; "" where the list has none."""
     acting_size: str | None = None
     """The parameter for the same with an acting user; None if it is `size`."""
-    largest: int = LARGEST_PAGE
+    largest: int = MAX_PAGE_SIZE
     positions: bool = True
     """True if the list is documented to continue by a position in the reply."""
     numbered: bool = False

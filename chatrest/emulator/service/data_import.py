@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from ..._parameters.checked import Body
-from ..._parameters.data_import import MOST_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
+from ..._parameters.data_import import MAX_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
 from ..store.documents import Document, selected
 from .administration import ROLES_PATH
 from .context import Context, Handler, ServiceCall
@@ -26,8 +26,8 @@ def _import_records(member: str, kind: type[Body], store: _StoreRecord, call: Se
     if member not in call.body:
         raise bad_request({member: [f"The {member} are required."]})
     entries = call.body[member]
-    if not isinstance(entries, dict) or not 0 < len(entries) <= MOST_ENTRIES:
-        words = f"The {member} must be an object with 1 to {MOST_ENTRIES} entries."
+    if not isinstance(entries, dict) or not 0 < len(entries) <= MAX_ENTRIES:
+        words = f"The {member} must be an object with 1 to {MAX_ENTRIES} entries."
         raise ServiceRefusal(400, code, words)
 
     def store_one(key: str) -> Document:

@@ -39,9 +39,9 @@ from .attachment_journal import NAME, AttachmentJournal, FetchResult, Link, is_p
 from .downloads import Download, Downloader, DownloadError
 
 ATTEMPTS: Final = 3
-MOST_FAILURES: Final = 20
+MAX_FAILURES: Final = 20
 """Failures in a row of one server, after which the rest of its files is left to the next run."""
-_MOST_OF_ALL: Final = 200
+_MAX_OF_ALL: Final = 200
 """Failures in a row, of whichever servers, after which all the rest is."""
 _MESSAGES: Final = 10_000
 _RECORDS: Final = 1000
@@ -145,8 +145,8 @@ class AttachmentRun:
     async def _pending(self) -> AsyncIterator[Link]:
         """Yield the links to fetch, until too many have failed."""
         links = self._journal.pending(self._options.max_bytes)
-        served = (link for link in links if self._failures[_server(link)] < MOST_FAILURES)
-        while (link := await in_thread(lambda: next(served, None))) and self._failures[""] < _MOST_OF_ALL:
+        served = (link for link in links if self._failures[_server(link)] < MAX_FAILURES)
+        while (link := await in_thread(lambda: next(served, None))) and self._failures[""] < _MAX_OF_ALL:
             yield link
 
     async def _fetch(

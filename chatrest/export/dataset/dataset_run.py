@@ -42,7 +42,7 @@ from ..plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progr
 from .attachments import AttachmentOptions, AttachmentRun
 
 CONCURRENCY: Final = 16
-MOST_FAILURES: Final = 20
+MAX_FAILURES: Final = 20
 """Lists that may fail before the rest of a table is given up: it will not be whole."""
 _MESSAGES: Final = 10_000
 _PIECE: Final = 1 << 20
@@ -216,7 +216,7 @@ class TableLists:
         ids = self._reacted() if parent == "messages" else self._ids[parent]
         failures, lists, absent = list[ExportFailure](), 0, 0
         read = partial(self._read_one, table, new)
-        fan_out = self._session.fan_out(ids, read, concurrency=CONCURRENCY, stop_after=MOST_FAILURES)
+        fan_out = self._session.fan_out(ids, read, concurrency=CONCURRENCY, stop_after=MAX_FAILURES)
         try:
             async with fan_out as outcomes:
                 async for outcome in outcomes:

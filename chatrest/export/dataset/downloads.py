@@ -29,7 +29,7 @@ from ...app import is_loopback
 from ...errors import ReplyUnreadableError
 from ..store.disk import Disk
 
-MOST_REDIRECTS: Final = 5
+MAX_REDIRECTS: Final = 5
 _CHUNK: Final = 1 << 18
 _GONE: Final = frozenset({404, 410})
 _MAY_PASS: Final = frozenset({408, 425, 429})
@@ -104,7 +104,7 @@ class Downloader:
         file, with status 200, where a link has expired or a login is asked for. Raises a `DownloadError`, and
         OSError where the disk fails. What is left at `path` then is no file.
         """
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             if fault := address_fault(url, local=self._local):
                 raise DownloadError(fault, "refused")
             try:
@@ -114,7 +114,7 @@ class Downloader:
             if isinstance(result, Download):
                 return result
             url = result
-        raise DownloadError(f"more than {MOST_REDIRECTS} redirects")
+        raise DownloadError(f"more than {MAX_REDIRECTS} redirects")
 
     async def _ask(self, url: str, path: Path, *, is_page: bool) -> Download | str:
         assert self._client is not None

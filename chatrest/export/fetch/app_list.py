@@ -37,11 +37,11 @@ from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
 from .source_list import SourceList
 from .worker_pool import WorkerPool
 
-LEAST_SOURCES: Final = 8
+MIN_SOURCES: Final = 8
 """With fewer sources, each of them is asked where the app has something new."""
 _LATELY: Final = 20
 """Sources of a kind that had new messages lately: one of them is drawn by lot."""
-MOST_RUNS: Final = 6
+MAX_RUNS: Final = 6
 """Runs in a row that believe the app's own list; the next one asks every source: a message that the list
 hides, of a source that was not drawn, is found by then."""
 RUNS: Final = "runs_by_app_list"
@@ -212,7 +212,7 @@ async def prove_by_app_list(
 
 def count_run_by_app_list(journal: Journal) -> bool:
     """Count a run for which the app's own list shows nothing new; False, once every source is to be asked."""
-    if (runs := runs_by_app_list(journal)) >= MOST_RUNS:
+    if (runs := runs_by_app_list(journal)) >= MAX_RUNS:
         return False
     with journal.transaction():
         journal[RUNS] = str(runs + 1)

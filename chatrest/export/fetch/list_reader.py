@@ -34,9 +34,9 @@ from .list_end import ListEnds, Newest
 from .list_reading import ListReading
 from .page_queue import PageQueue
 from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
-from .unordered_list import MOST_TRIES, ListTooShortError, UnorderedListReader
+from .unordered_list import MAX_TRIES, ListTooShortError, UnorderedListReader
 
-LEAST_PAGES: Final = 12
+MIN_PAGES: Final = 12
 """Pages of the smallest part of a list that is divided. A part costs half a request more: with 32 readers 5 %
 of a list of 200 pages, 0.8 % of one of 2,000, whose longest chain of requests is 1.04 times the shortest."""
 
@@ -114,9 +114,9 @@ class ListReader:
             if unseen is None:
                 return False
             fruitless_tries = fruitless_tries + 1 if reading.id_count == count else 0
-            if fruitless_tries >= MOST_TRIES and reading.is_by_time:
+            if fruitless_tries >= MAX_TRIES and reading.is_by_time:
                 raise NotOrderedByIdError  # a later message has an earlier time
-            if fruitless_tries >= MOST_TRIES:
+            if fruitless_tries >= MAX_TRIES:
                 raise ListTooShortError(reading.job, reading.last_id, unseen)
             # An id that is no number, and came late, may be anywhere in a list.
             is_anywhere = fruitless_tries > 0 and number(unseen) is None
@@ -188,7 +188,7 @@ class ListReader:
             return False
         if reading.is_by_time or reading.job.number in self._refused:
             return False
-        least = max(2, ids_a_page * LEAST_PAGES)
+        least = max(2, ids_a_page * MIN_PAGES)
         if reading.end - covered < 2 * least:
             return False
         if piece.is_open and not reading.newest_id:  # the frozen end is the app's, and may be far above

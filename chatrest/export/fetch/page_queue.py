@@ -24,7 +24,7 @@ WAITING_BYTES: Final = 2 << 20
 FETCHING_BYTES: Final = 8 << 20
 """Bytes of pages that are being fetched, or held by their readers: where pages are large, fewer are fetched
 at the same time. Ten full pages: with half of them a service that takes 0.2 s a page is read half as fast."""
-MOST_PAGES: Final = 2_000
+MAX_PAGES: Final = 2_000
 """Pages of one batch: small ones are written together, for every batch waits for the disk once."""
 
 
@@ -127,7 +127,7 @@ class PageQueue:
         return self.take_waiting()
 
     def take_waiting(self) -> list[FetchedPage]:
-        batch = [self._pages.popleft() for _ in range(min(MOST_PAGES, len(self._pages)))]
+        batch = [self._pages.popleft() for _ in range(min(MAX_PAGES, len(self._pages)))]
         self._waiting.release(sum(page.bytes for page in batch))
         return batch
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ..._core.replies.rows import Row
-from ..._core.requests.dialects import LARGEST_PAGE
+from ..._core.requests.dialects import MAX_PAGE_SIZE
 from ..._core.send import AsRows
 from ..._resources.messages import Messages
 from ..._threads import for_each, in_thread
@@ -181,7 +181,7 @@ class Rereads:
     def _gaps_around(self, state: SourceState, ids: IdSet) -> list[Gap]:
         if ids.names:  # which may stand anywhere in a list
             return [Gap(0, LAST)]
-        return clusters(ids, self._journal.seen(state.number), LARGEST_PAGE)
+        return clusters(ids, self._journal.seen(state.number), MAX_PAGE_SIZE)
 
     def _unshown(self, since: int) -> IdSet:
         rechecks, asked = self._journal.rechecks.all(), IdSet()

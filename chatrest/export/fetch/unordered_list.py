@@ -23,7 +23,7 @@ from .jobs import ListJob, ListPiece, PieceResult
 from .list_end import ListEnds
 from .page_queue import PageQueue
 
-MOST_TRIES: Final = 2
+MAX_TRIES: Final = 2
 """How often a list is continued, or read again, and shows nothing new, before that is an error."""
 
 
@@ -84,7 +84,7 @@ class UnorderedListReader:
             if not unseen:
                 return
             fruitless_tries = fruitless_tries + 1 if reading.id_count == count else 0
-            if fruitless_tries >= MOST_TRIES:
+            if fruitless_tries >= MAX_TRIES:
                 raise ListTooShortError(reading.job, reading.ids.last, unseen[0])
 
     async def _read_all(self, reading: "_UnorderedReading") -> bool:

@@ -29,7 +29,7 @@ from ...errors import ChatRestError, NotFoundError, RequestInvalidError
 from ...session import AsyncSession
 from .export_folder import ExportFolder
 
-MOST_ASKED: Final = 1_000
+MAX_ASKED: Final = 1_000
 """Messages that a run asks for by their ids; the next run continues."""
 _AT_ONCE: Final = 16
 _BATCH: Final = 5_000
@@ -44,7 +44,7 @@ async def apply_edits(session: AsyncSession, export: ExportFolder) -> int:
     """Note the messages that have changed, as edits and deletions say; return how many.
 
     They take their places when the export is finished. Costs the reading of the files that hold them, and
-    a request for each record that is not complete, `MOST_ASKED` at most.
+    a request for each record that is not complete, `MAX_ASKED` at most.
     """
     count, asked = await in_thread(lambda: _compare_all(export))
     answers, settled = list[Row](), list[str]()
@@ -61,7 +61,7 @@ async def apply_edits(session: AsyncSession, export: ExportFolder) -> int:
             settled.append(key)
             answers.extend(row for row in listing.items if row.id == key)
 
-    await for_each(asked[:MOST_ASKED], ask, _AT_ONCE)
+    await for_each(asked[:MAX_ASKED], ask, _AT_ONCE)
     if settled:
         count += await in_thread(lambda: _take_answers(export, answers, settled))
     return count

@@ -45,7 +45,7 @@ _OF_SYSTEM: Final = frozenset({
     "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "lost+found", "$recycle.bin", "@eadir",
     "system volume information",
 })  # fmt: skip
-_LONGEST: Final = 150  # a file's name may have 255 bytes on most systems, with what is added to it
+_MAX: Final = 150  # a file's name may have 255 bytes on most systems, with what is added to it
 _DAY: Final = 86_400
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _SCHEME: Final = re.compile(
@@ -59,9 +59,9 @@ def file_name(text: str) -> str:
     name = quote(text, safe="", errors="surrogatepass") or "%"  # which no other text becomes
     if name.startswith("."):
         name = f"%2E{name[1:]}"
-    if len(name) <= _LONGEST:
+    if len(name) <= _MAX:
         return name
-    return f"{name[:_LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    return f"{name[:_MAX]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
 def source_name(source: Source) -> str:

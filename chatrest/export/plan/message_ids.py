@@ -17,7 +17,7 @@ from .id_set import IdSet
 
 LAST: Final = (1 << 63) - 1
 """An open end: no id is as high."""
-_LONGEST: Final = 19
+_MAX: Final = 19
 _NUMBERS: Final = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(gt=0, lt=LAST)]])
 
 
@@ -26,7 +26,7 @@ def number(text: str) -> int | None:
 
     One that begins with a 0 is a text: 07 is not 7, and nothing is covered below 1.
     """
-    if text.isdecimal() and text[0] != "0" and text.isascii() and len(text) <= _LONGEST:
+    if text.isdecimal() and text[0] != "0" and text.isascii() and len(text) <= _MAX:
         value = int(text)
         return value if value < LAST else None
     return None

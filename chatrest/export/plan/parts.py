@@ -56,7 +56,7 @@ STATE: Final = "part.json"
 """In the folder of a part: a `PartState`."""
 FOREIGN: Final = "foreign"
 """In the folder of a part: the folder of what other parts have left there."""
-MOST_PARTS: Final = 10_000
+MAX_PARTS: Final = 10_000
 _PART: Final = re.compile(r"part=([0-9]{2,4})")
 _APP: Final = "app="
 _GZIP_LEVEL: Final = 3
@@ -104,8 +104,8 @@ class Parts(Struct, frozen=True, kw_only=True):
         parts = _decoded(data, cls, where)
         if parts.version != VERSION:
             raise RequestInvalidError(f"{where} is of version {parts.version}: expected {VERSION}")
-        if not 0 < parts.parts <= MOST_PARTS:
-            raise ChatRestError(f"{where} is damaged: parts = {parts.parts}: expected 1 to {MOST_PARTS:,}")
+        if not 0 < parts.parts <= MAX_PARTS:
+            raise ChatRestError(f"{where} is damaged: parts = {parts.parts}: expected 1 to {MAX_PARTS:,}")
         return parts
 
 

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from ..._core.replies.rows import Row
 from ..._core.requests.arguments import check
-from ..._core.requests.dialects import LARGEST_PAGE
+from ..._core.requests.dialects import MAX_PAGE_SIZE
 from ..._core.send import AsRows
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
@@ -128,7 +128,7 @@ async def estimate(
 
     await for_each(sampled, take, _AT_ONCE)
     # A page of each list, and the proof of its end if the page has items.
-    listing = ceil(len(sources) / LARGEST_PAGE) + 1 if reads.all_users else 0
+    listing = ceil(len(sources) / MAX_PAGE_SIZE) + 1 if reads.all_users else 0
     ends = ceil(len(works) * sum(map(bool, pages.values())) / max(1, len(sampled)))
     return Estimate(
         plan=stored.plan,

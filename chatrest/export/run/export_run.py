@@ -18,8 +18,8 @@ from msgspec import structs
 from ..._threads import in_thread
 from ...session import AsyncSession
 from ..fetch.app_list import (
-    LEAST_SOURCES,
-    MOST_RUNS,
+    MAX_RUNS,
+    MIN_SOURCES,
     RUNS,
     count_run_by_app_list,
     prove_by_app_list,
@@ -164,12 +164,12 @@ class Run:
             shows_all_new = await part.take_night_messages(self._pool, self._sources, until)
             return AppListResult(part.asks_all or self._recheck is not None, shows_all_new)
         left = list[ListJob]()
-        if only is None and self._pool.progress.sources >= LEAST_SOURCES:
+        if only is None and self._pool.progress.sources >= MIN_SOURCES:
             left = skippable_jobs(export.plan, export.journal, self._sources.run_sources, until)
         asks_lists = only is not None or export.plan.everything or export.plan.until is not None
-        if len(left) >= LEAST_SOURCES:
+        if len(left) >= MIN_SOURCES:
             # A recheck requests each source in any case, and needs the ids of their own lists.
-            is_due = self._recheck is not None or runs_by_app_list(export.journal) >= MOST_RUNS
+            is_due = self._recheck is not None or runs_by_app_list(export.journal) >= MAX_RUNS
             shows_all_new = not is_due and await prove_by_app_list(
                 self._session, self._pool, self._sources, left, until
             )

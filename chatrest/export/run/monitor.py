@@ -15,9 +15,9 @@ from ..plan.report import Phase, Progress
 
 _WINDOW: Final = 20.0
 """Seconds over which speeds are measured: a rate limit may have begun just now."""
-_SHORTEST: Final = 5.0
+_MIN: Final = 5.0
 """Seconds of data without which no remaining time is computed."""
-_LEAST_SHARE: Final = 0.01
+_MIN_SHARE: Final = 0.01
 _REPORTED_SILENCE: Final = 10.0
 """Seconds without a reply after which the display says so."""
 
@@ -78,7 +78,7 @@ class Monitor:
         seconds, done = now - at, progress.covered - covered
         rate = (progress.written - written) / seconds if seconds else progress.written / (self.elapsed + 1e-3)
         share = min(1.0, progress.covered / progress.ids) if progress.ids else None
-        if (share or 0) >= _LEAST_SHARE and seconds >= _SHORTEST and done:
+        if (share or 0) >= _MIN_SHARE and seconds >= _MIN and done:
             left = max(0, progress.ids - progress.covered) * seconds / done
         is_shown = left is not None and knows_end and progress.phase is Phase.WALKING
         limited = f" ({progress.limited:,} × 429)" if progress.limited else ""

@@ -19,7 +19,7 @@ from ..._storage import InUseError
 from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
-from ..fetch.app_list import LEAST_SOURCES, MOST_RUNS, AppListReader
+from ..fetch.app_list import MAX_RUNS, MIN_SOURCES, AppListReader
 from ..fetch.page_check import ENDS, Window, falls
 from ..fetch.source_list import in_order, listed_users
 from ..folder.part_files import (
@@ -35,7 +35,7 @@ from ..folder.part_files import (
 from ..plan.export_plan import Plan, difference
 from ..plan.message_ids import number
 from ..plan.ownership import Source
-from ..plan.parts import MOST_PARTS, NAME, Night, NightFindings, NightUsers, PartOwnership, Parts, packed
+from ..plan.parts import MAX_PARTS, NAME, Night, NightFindings, NightUsers, PartOwnership, Parts, packed
 from ..read.exports import part_files
 from .run_end import newest_of_app
 
@@ -74,8 +74,8 @@ async def prepare(
     Raises `RequestInvalidError` for what is no export of parts, or one of another number, plan or app.
     """
     files = part_files(out, disk)
-    fits = parts is None or (type(parts) is int and 0 < parts <= MOST_PARTS)
-    check(fits, "parts", parts, f"a whole number from 1 to {MOST_PARTS:,}, or None")
+    fits = parts is None or (type(parts) is int and 0 < parts <= MAX_PARTS)
+    check(fits, "parts", parts, f"a whole number from 1 to {MAX_PARTS:,}, or None")
     fits = plan is None or not plan.everything
     check(fits, "everything", True, "other sources, as the app's own list has no parts")
     while True:
@@ -204,7 +204,7 @@ async def _with_rows(
     after, until, rows = _until(former), _until(findings), list[Row]()
     if after is None or until is None or until < after or plan.until is not None:
         return findings
-    if former.believed >= MOST_RUNS or (until > after and sources < LEAST_SOURCES):
+    if former.believed >= MAX_RUNS or (until > after and sources < MIN_SOURCES):
         return findings
     window = Window(*plan.window).in_unit_of(max(row_of(raw).sent_at for raw in findings.newest))
     app_list = AppListReader(session, plan, window, rule.claimants, after, until)
@@ -214,7 +214,7 @@ async def _with_rows(
     async def take(page: list[Row]) -> None:
         rows.extend(page)
 
-    silent = dict.fromkeys([*lately, *plan.sources]) if sources >= LEAST_SOURCES else None
+    silent = dict.fromkeys([*lately, *plan.sources]) if sources >= MIN_SOURCES else None
     if not await app_list.read(sources // 2, take, silent):
         return findings
     new = [row.raw for row in rows]

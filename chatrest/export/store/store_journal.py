@@ -79,7 +79,7 @@ class StoreBlock(NamedTuple):
     ids: IdSet
 
 
-_MOST_SEEN_ROWS: Final = 8
+_MAX_SEEN_ROWS: Final = 8
 _NUMBERED_BLOCK: Final = tuple[Count, Count, int, int, IdSet, int]
 
 
@@ -267,7 +267,7 @@ class StoreJournal(JournalFile):
         """Merge the rows of `seen`, of which each batch leaves one, per source, in a transaction."""
         # A night adds one row to a source: few sources are merged in each.
         sql = "SELECT source FROM seen GROUP BY source HAVING count(*) > ?"
-        if not (sources := [source for (source,) in self.rows(sql, tuple[int], _MOST_SEEN_ROWS)]):
+        if not (sources := [source for (source,) in self.rows(sql, tuple[int], _MAX_SEEN_ROWS)]):
             return
         with self.transaction():
             for source in sources:

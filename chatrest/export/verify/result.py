@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal[
 ]  # fmt: skip
 id_list: Final = partial(name_list, most=3)
 """Return three of the ids, or names, of a problem, and the number of the others."""
-MOST_PROBLEMS: Final = 1_000
+MAX_PROBLEMS: Final = 1_000
 """Problems in the list; the others are counted, as each of a million files may be damaged."""
 
 
@@ -173,7 +173,7 @@ class VerifyResult(Struct, metaclass=StructHelp, kw_only=True):
         return len(self.problems) + self.more
 
     def add(self, problem: Problem) -> None:
-        if len(self.problems) < MOST_PROBLEMS:
+        if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
         else:
             self.more += 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest._core.pace.retry import (
-    MOST_LOGGED,
+    MAX_LOGGED,
     Attempts,
     Consequence,
     RetryBudget,
@@ -251,8 +251,8 @@ def test_the_log_of_thousands_of_attempts_keeps_the_first() -> None:
     attempts = Attempts(patient=True)
     for _ in range(5000):
         attempts = attempts.with_failure(TransportError("a"), has_replied=True).with_pause(1.0)
-    assert (attempts.count, len(attempts.log)) == (5000, MOST_LOGGED)
-    text = attempt_log(attempts.log, more=attempts.count - MOST_LOGGED)
+    assert (attempts.count, len(attempts.log)) == (5000, MAX_LOGGED)
+    text = attempt_log(attempts.log, more=attempts.count - MAX_LOGGED)
     assert text.startswith("attempts 1-20: a; waited 1.0, ")
     assert text.endswith("1.0 s; 4980 more attempts")
 

@@ -219,7 +219,7 @@ async def test_a_server_that_is_down_is_not_asked_for_all_of_its_files(
 async def test_files_that_fail_for_good_keep_no_others_waiting(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attachments, "MOST_FAILURES", 2)
+    monkeypatch.setattr(attachments, "MAX_FAILURES", 2)
     files.files = {"/a": 403, "/b": 403, "/c": 403, "/d": 403, "/e": 403, "/last": b"last"}
     async with file_server() as other:
         other.files = {"/b": b"other"}

@@ -14,7 +14,7 @@ from chatrest.emulator import Fault, OutgoingReply
 from chatrest.emulator.service.context import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export, verify
-from chatrest.export.fetch.app_list import MOST_RUNS
+from chatrest.export.fetch.app_list import MAX_RUNS
 from tests.export_runs import START, Served, assert_whole, edit, hide, raws_of, served, to_user
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -102,11 +102,11 @@ async def test_night_after_night(first: Path, tmp_path: Path) -> None:
 
 async def test_every_seventh_run_asks_each_source(first: Path, tmp_path: Path) -> None:
     async with begun(first, tmp_path) as service:
-        reports = [await export(service.session, tmp_path / "out") for _ in range(MOST_RUNS + 2)]
+        reports = [await export(service.session, tmp_path / "out") for _ in range(MAX_RUNS + 2)]
         requests = [report.requests for report in reports]
         assert all(report.complete for report in reports)
-        assert all(count <= 6 for count in [*requests[:MOST_RUNS], requests[-1]])
-        assert requests[MOST_RUNS] >= USERS
+        assert all(count <= 6 for count in [*requests[:MAX_RUNS], requests[-1]])
+        assert requests[MAX_RUNS] >= USERS
 
 
 class Hidden(Fault, frozen=True):
@@ -144,8 +144,8 @@ async def test_messages_that_the_app_list_hides_are_read_when_each_source_is_ask
         service.store.add_records(to_user("user-005", "user-006", number) for number in range(9_000, 9_020))
         service.store.add_records(NEW)  # the lot falls to one of these
         service.emulator.weather.add(Hidden(ids=frozenset(["9003"]), route="messages.list"))
-        reports = [await export(service.session, tmp_path / "out") for _ in range(MOST_RUNS + 1)]
-        assert [report.written for report in reports] == [22, *[0] * (MOST_RUNS - 1), 1]
+        reports = [await export(service.session, tmp_path / "out") for _ in range(MAX_RUNS + 1)]
+        assert [report.written for report in reports] == [22, *[0] * (MAX_RUNS - 1), 1]
         assert_whole(tmp_path / "out", service.expected())
 
 

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from chatrest.export import Plan, export, verify
-from chatrest.export.fetch.app_list import MOST_RUNS
+from chatrest.export.fetch.app_list import MAX_RUNS
 from tests.export_runs import ids_of, manifest_of
 from tests.small_service import START, Record, SmallService, talk
 
@@ -158,7 +158,7 @@ async def test_a_night_in_which_no_list_was_asked_is_complete_as_far_as_the_app_
     async with service.session() as session:
         assert (await export(session, tmp_path / "out", Plan(all_users=True))).complete
         service.records += talk(20, first=41)
-        for _ in range(MOST_RUNS):
+        for _ in range(MAX_RUNS):
             report = await export(session, tmp_path / "out")
             assert (report.complete, report.messages, report.by_app_list) == (True, 40, True), report
         assert (verify(tmp_path / "out").ok, verify(tmp_path / "out").by_app_list) == (True, True)

@@ -134,7 +134,7 @@ def ids(records: Iterable[bytes]) -> list[int]:
 async def test_idle_workers_divide_a_source_as_far_as_it_permits(
     strange: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
+    monkeypatch.setattr(list_reader, "MIN_PAGES", 1)
     messages = [(number * 10, "ann", "bob") for number in range(1, 401)]
     async with served(fill_in=talk(messages)) as service:
         service.emulator.weather.add(strange(service.store, "ann", route="/users/ann/messages"))
@@ -147,7 +147,7 @@ async def test_idle_workers_divide_a_source_as_far_as_it_permits(
 async def test_a_part_of_a_list_whose_ids_are_dense_is_divided_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(list_reader, "LEAST_PAGES", 2)
+    monkeypatch.setattr(list_reader, "MIN_PAGES", 2)
     # The first division gives empty parts to all readers: how soon one of them is free again is chance.
     monkeypatch.setattr(PieceQueue, "has_free_reader", True)
     dense = range(500_000, 500_400)
@@ -162,7 +162,7 @@ async def test_a_part_of_a_list_whose_ids_are_dense_is_divided_again(
 async def test_a_list_that_refuses_ids_of_our_own_is_divided_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
+    monkeypatch.setattr(list_reader, "MIN_PAGES", 1)
     async with served(fill_in=talk((number * 10, "ann", "bob") for number in range(1, 1001))) as service:
         service.emulator.weather.add(Refuses(service.store, "ann", route="/users/ann/messages"))
         await service.export_whole(tmp_path / "out", Plan(users=("ann",)), workers=4)

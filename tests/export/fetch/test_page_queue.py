@@ -34,7 +34,7 @@ async def test_no_page_is_lost_or_repeated_and_the_byte_limit_is_kept(
 ) -> None:
     dice, room, largest = random.Random(seed), 50, 40
     monkeypatch.setattr(page_queues, "WAITING_BYTES", room)
-    monkeypatch.setattr(page_queues, "MOST_PAGES", 2)
+    monkeypatch.setattr(page_queues, "MAX_PAGES", 2)
     queue, got, held, most = new_queue(), list[int](), 0, 0
 
     async def walk(first: int) -> None:

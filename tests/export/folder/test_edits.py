@@ -148,7 +148,7 @@ async def test_a_record_of_the_same_time_that_says_something_else_is_asked_for(
 async def test_a_run_asks_for_a_limited_number_and_the_next_one_continues(
     service: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edits, "MOST_ASKED", 2)
+    monkeypatch.setattr(edits, "MAX_ASKED", 2)
     await export(service.session, tmp_path, PLAN)
     for number in (1, 2, 3):
         put_record(service.store, number, json.dumps(edited(service, number, "new")).encode())

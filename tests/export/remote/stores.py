@@ -56,7 +56,7 @@ class Publications:
                 assert self._changed.wait_for(lambda: self._is_over or self._noted > number + 1, timeout=120)
             return stats
 
-        monkeypatch.setattr(page_queue, "MOST_PAGES", 1)
+        monkeypatch.setattr(page_queue, "MAX_PAGES", 1)
         monkeypatch.setattr(ExportFolder, "commit", commit_and_wait)
 
     def note(self) -> None:

@@ -137,7 +137,7 @@ async def test_lists_with_later_messages_than_the_app_list_are_read_to_their_end
 
 @pytest.fixture
 def eager_splits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
+    monkeypatch.setattr(list_reader, "MIN_PAGES", 1)
 
 
 @pytest.mark.usefixtures("eager_splits")

@@ -29,7 +29,7 @@ FORMATS: list[dict[str, Any]] = [
 
 @pytest.fixture(autouse=True)
 def few_pages_a_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_queue, "MOST_PAGES", 3)
+    monkeypatch.setattr(page_queue, "MAX_PAGES", 3)
 
 
 def says_complete(out: Path) -> bool:
@@ -86,7 +86,7 @@ async def test_a_death_while_files_are_full_and_the_next_are_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Lines, "full", 2000)
-    monkeypatch.setattr(page_queue, "MOST_PAGES", 1)
+    monkeypatch.setattr(page_queue, "MAX_PAGES", 1)
     async with served(75) as service:
         expected = service.expected()
         for at in instants(2, 23):

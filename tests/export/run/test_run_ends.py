@@ -170,7 +170,7 @@ async def test_the_log_of_runs_names_a_full_disk(tmp_path: Path) -> None:
 async def test_a_full_disk(
     writes: int, compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_queue, "MOST_PAGES", 2)
+    monkeypatch.setattr(page_queue, "MAX_PAGES", 2)
     async with served(150) as service:
         plan = Plan(**MIXED, compress=compress)
         with pytest.raises(OSError, match="No space left") as caught:

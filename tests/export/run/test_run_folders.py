@@ -99,7 +99,7 @@ class HarmingDisk(Disk):
 async def test_files_that_are_removed_under_a_running_export_are_an_error(
     harm: Callable[[Path], None], later: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_queue, "MOST_PAGES", 1)
+    monkeypatch.setattr(page_queue, "MAX_PAGES", 1)
     out = tmp_path / "out"
     async with served(150, loose=False) as service:
         if later:

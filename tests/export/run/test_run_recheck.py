@@ -161,7 +161,7 @@ async def test_a_recheck_of_an_export_with_holes_writes_nothing_twice(
     pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Idle workers began in the middle of a source, and the key was refused before their pieces met."""
-    monkeypatch.setattr(list_reader, "LEAST_PAGES", 1)
+    monkeypatch.setattr(list_reader, "MIN_PAGES", 1)
     async with served(300) as service:
         service.emulator.weather.add(Status(401, route="messages.list", when=First(1000, after=pages + 1)))
         with pytest.raises(AuthenticationError):

@@ -143,9 +143,9 @@ def test_each_message_that_the_service_showed_is_on_disk_once(
 ) -> None:
     sources, shape, seed, runs = case
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("chatrest._resources.collection.LARGEST_PAGE", Random(seed).choice([5, 1000]))
-        patch.setattr("chatrest.export.fetch.app_list.LEAST_SOURCES", 2 if with_news else 1000)
-        patch.setattr("chatrest.export.fetch.list_reader.LEAST_PAGES", 1)
+        patch.setattr("chatrest._resources.collection.MAX_PAGE_SIZE", Random(seed).choice([5, 1000]))
+        patch.setattr("chatrest.export.fetch.app_list.MIN_SOURCES", 2 if with_news else 1000)
+        patch.setattr("chatrest.export.fetch.list_reader.MIN_PAGES", 1)
         patch.setattr("chatrest._storage.SETTINGS", "PRAGMA journal_mode=WAL;PRAGMA synchronous=OFF;")
         world = (Plan(**sources, **shape), Random(seed), Path(folder) / "out")
         asyncio.run(live(*world, runs, patch))

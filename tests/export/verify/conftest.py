@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         out = folder / name
         if not out.exists():
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(collection, "LARGEST_PAGE", 25)
+                patch.setattr(collection, "MAX_PAGE_SIZE", 25)
                 asyncio.run(_made(out, **PLANS[name]))
         return out
 

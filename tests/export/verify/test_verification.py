@@ -20,7 +20,7 @@ from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.formats.compression import compression
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.read.facts import facts_of
-from chatrest.export.verify.result import MOST_PROBLEMS
+from chatrest.export.verify.result import MAX_PROBLEMS
 from tests.damaged_exports import (
     COUNT,
     PLANS,
@@ -80,9 +80,9 @@ async def test_an_export_of_nothing_is_complete(tmp_path: Path) -> None:
 
 def test_a_result_keeps_a_limited_number_of_problems() -> None:
     result = VerifyResult()
-    for _ in range(MOST_PROBLEMS + 5):
+    for _ in range(MAX_PROBLEMS + 5):
         result.add(Problem("damaged", "x", "y"))
-    assert (len(result.problems), result.more, result.count) == (MOST_PROBLEMS, 5, MOST_PROBLEMS + 5)
+    assert (len(result.problems), result.more, result.count) == (MAX_PROBLEMS, 5, MAX_PROBLEMS + 5)
     assert str(result.problems[0]) == "x: y"
 
 
