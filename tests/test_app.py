@@ -30,7 +30,7 @@ def test_the_addresses_are_those_of_the_specification(region: str) -> None:
     assert app.calls_url == f"https://12ab.call-{region}.chat.example.com/v3"
 
 
-def test_a_base_address_stands_for_both_without_its_last_slash() -> None:
+def test_a_base_address_is_used_for_both_interfaces() -> None:
     app = App("a", "k", base_url="https://proxy.example.com:8443/chat/v3/")
     assert app.chat_url == app.calls_url == "https://proxy.example.com:8443/chat/v3"
 
@@ -76,7 +76,7 @@ def test_an_app_id_of_one_dns_label_is_taken(app_id: str) -> None:
     assert App(app_id, "k", service_domain=DOMAIN).chat_url.startswith(f"https://{app_id}.api-us.")
 
 
-def test_an_app_without_an_address_says_so_when_asked_for_it() -> None:
+def test_an_app_without_an_address_raises_at_first_use() -> None:
     with pytest.raises(RequestInvalidError, match="give service_domain or base_url"):
         _ = App("a", "k").chat_url
 
@@ -123,7 +123,7 @@ def test_a_proxy_of_another_form_is_refused(url: str) -> None:
     assert "pa55" not in str(caught.value)
 
 
-def test_only_a_proxy_on_loopback_may_read_what_goes_to_an_http_address() -> None:
+def test_a_proxy_for_an_http_address_must_be_on_loopback() -> None:
     check_proxy_use("http://proxy.example.com:3128", ["https://x.com"])
     check_proxy_use("http://127.0.0.1:3128", ["http://x.com"])
     for address in ("http://127.0.0.1:80", "HTTP://x.com"):
@@ -162,7 +162,7 @@ def test_loopback_is_this_machine(host: str, is_local: bool) -> None:
         ("c2VjcmV0/a2V5", "[text of 13 characters]"), (["pa55"], "[list]"),
     ],
 )  # fmt: skip
-def test_the_error_of_an_address_shows_what_cannot_be_a_secret(url: object, given: str) -> None:
+def test_the_error_of_an_address_hides_possible_secrets(url: object, given: str) -> None:
     with pytest.raises(RequestInvalidError) as caught:
         check_url("base_url", url, secrets=("pa55k3y",))
     assert str(caught.value).startswith(f"base_url = {given}: expected https://host")

@@ -61,7 +61,7 @@ DEADLINE = {"operation": "users.list", "attempts": 3, "reason": "rate limit", "r
         (DeadlineExceededError, DEADLINE), (DeadlineOutcomeUnknownError, DEADLINE),
     ],
 )  # fmt: skip
-def test_an_error_survives_pickle_with_its_attributes(kind: type[Exception], attributes: Any) -> None:
+def test_an_error_survives_pickle_with_all_attributes(kind: type[Exception], attributes: Any) -> None:
     given = attributes.copy()
     retry_after = given.pop("retry_after") if kind is RateLimitError else None
     error: Any = kind("text", **given)

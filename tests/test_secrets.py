@@ -109,7 +109,7 @@ HOLDERS = {
 
 @loop_over("show", [repr, str, "{}".format, "{!r}".format, "%s".__mod__, pretty_repr])
 @loop_over("holder", HOLDERS)
-def test_no_representation_of_a_record_shows_its_credentials(holder: str, show: object) -> None:
+def test_no_representation_of_a_record_shows_credentials(holder: str, show: object) -> None:
     value = HOLDERS[holder]()
     assert SECRET not in show((value,))  # type: ignore[operator]
     assert SECRET not in show([{"k": value}])  # type: ignore[operator]
@@ -155,7 +155,7 @@ def test_a_secret_that_begins_with_another_is_removed_completely() -> None:
     assert "-tail" not in scrub("refused: 0123456789-tail", ["0123456789", "0123456789-tail"])
 
 
-def test_a_text_without_credentials_stays_as_it_is() -> None:
+def test_a_text_without_credentials_is_unchanged() -> None:
     assert scrub("user bob does not exist: 404", ["k3y"]) == "user bob does not exist: 404"
     assert scrub("x", ["", "k"]) == "x"
 
@@ -238,7 +238,7 @@ def test_the_complete_value_of_a_credential_name_is_removed(text: str) -> None:
 
 
 @loop_over("name", sorted(_CREDENTIALS))
-def test_a_credential_is_known_in_every_spelling_of_its_name(name: str) -> None:
+def test_a_credential_is_recognised_in_every_spelling(name: str) -> None:
     """By a repr, in a text, and in JSON, where the words of a name are not split."""
     whole = [name, name.upper(), f"_{name}", f"{name}_"]
     for spelt in (*whole, f"{name[:3]}_{name[3:]}", f"{name[:3]}-{name[3:]}"):
@@ -250,7 +250,7 @@ def test_a_credential_is_known_in_every_spelling_of_its_name(name: str) -> None:
         assert SECRET not in repr(hide_in_repr(value, json.dumps(value).encode()))
 
 
-def test_what_is_nested_too_deeply_becomes_a_short_text() -> None:
+def test_deep_nesting_becomes_a_short_text() -> None:
     value: object = "x"
     for _ in range(900):
         value = [value]
@@ -292,7 +292,7 @@ def test_no_repr_of_a_damaged_call_shows_its_secret(entity: object) -> None:
     assert message.to_dict()["data"] == json.loads(msgspec.json.encode(message.data)) == data
 
 
-def test_json_without_a_credential_is_left_as_it_is() -> None:
+def test_json_without_a_credential_is_unchanged() -> None:
     value = {"a": [{"monkey": 1}], "b": "{not json"}
     assert hide_in_repr(value, b'{"a":[{"x":1}]}') is value
     assert hide_in_repr(value, json.dumps(value).encode()) == value

@@ -55,7 +55,7 @@ async def test_what_is_sent() -> None:
         assert first.header(name) is None
 
 
-async def test_it_has_the_views_and_the_requests_of_a_session() -> None:
+async def test_management_has_the_views_and_requests_of_a_session() -> None:
     async with FaultyServer(reply({"a": 1}), reply(b"", 503)) as server:
         records: list[Telemetry] = []
         async with management(server, headers={"X-A": "1"}, telemetry=records.append) as account:

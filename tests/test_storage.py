@@ -65,7 +65,7 @@ def killed(notes: Notes, target: Path) -> Path:
 # ── whose it is ──
 
 
-def test_a_new_one_begins_with_what_it_is_given_and_leaves_one_file(path: Path) -> None:
+def test_a_new_file_has_the_initial_rows_and_no_side_file(path: Path) -> None:
     with Notes(path, "first") as notes:
         notes.add("second")
     with Notes(path, "never") as notes:
@@ -80,7 +80,7 @@ def test_one_that_cannot_begin_is_not_there(path: Path) -> None:
         assert notes.texts() == []
 
 
-def test_it_is_locked_from_its_opening_to_its_end(path: Path) -> None:
+def test_a_database_is_locked_while_open(path: Path) -> None:
     with Notes(path) as notes:
         with pytest.raises(InUseError, match="notes: another test is writing here"):
             Notes(path)
@@ -89,7 +89,7 @@ def test_it_is_locked_from_its_opening_to_its_end(path: Path) -> None:
         assert notes.texts() == ["mine"]
 
 
-def test_beside_the_writer_of_a_shared_one_a_reader_has_the_commit_that_it_began_with(path: Path) -> None:
+def test_a_reader_of_a_shared_database_sees_the_commit_at_its_start(path: Path) -> None:
     with Notes(path, "a", is_shared=True) as notes:
         notes.add("b")
         with ReadNotes(path, is_shared=True) as reader:
@@ -151,7 +151,7 @@ def test_the_last_commit_of_a_killed_writer_is_read_and_continued(path: Path, tm
         ("PRAGMA user_version=9", "or of another version"),
     ],
 )
-def test_what_is_something_else_is_refused_and_stays_as_it_is(
+def test_another_kind_of_file_is_refused_unchanged(
     path: Path, statements: str, words: str, is_read: bool
 ) -> None:
     db = sqlite3.connect(path)
@@ -166,7 +166,7 @@ def test_what_is_something_else_is_refused_and_stays_as_it_is(
 
 @pytest.mark.parametrize("is_read", [False, True])
 @pytest.mark.parametrize("content", [b"no database " * 400, b"short", b"SQLite format 3\0" + b"\xff" * 5000])
-def test_damage_is_named_with_what_to_do(path: Path, content: bytes, is_read: bool) -> None:
+def test_damage_is_named_with_advice(path: Path, content: bytes, is_read: bool) -> None:
     path.write_bytes(content)
     with pytest.raises(UnreadableError, match=r"notes is damaged, or is no test's journal: .*: ask somebody"):
         (ReadNotes if is_read else Notes)(path)
@@ -232,7 +232,7 @@ def coded(code: int) -> sqlite3.Error:
         (sqlite3.SQLITE_ERROR, UnreadableError, "is damaged"),
     ],
 )
-def test_errors_say_whose_fault_it_is(path: Path, code: int, kind: type[Exception], words: str) -> None:
+def test_errors_name_the_cause(path: Path, code: int, kind: type[Exception], words: str) -> None:
     with Notes(path) as notes:
         with pytest.raises(kind, match=words) as caught, notes.transaction():
             raise coded(code)
@@ -252,7 +252,7 @@ def test_a_full_disk_has_the_error_number_of_the_system(path: Path) -> None:
 # ── the rest ──
 
 
-def test_a_snapshot_has_what_was_committed(path: Path, tmp_path: Path) -> None:
+def test_a_snapshot_has_the_committed_rows(path: Path, tmp_path: Path) -> None:
     with Notes(path, "a", "b") as notes:
         rows = notes._db.execute("SELECT * FROM notes")  # another thread is reading
         next(rows)
@@ -265,7 +265,7 @@ def test_a_snapshot_has_what_was_committed(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [Path.unlink, Path.touch], ids=["gone", "replaced"])
-def test_a_file_that_is_not_in_its_place_is_noticed(path: Path, change: Callable[[Path], Any]) -> None:
+def test_a_moved_or_replaced_file_is_noticed(path: Path, change: Callable[[Path], Any]) -> None:
     with Notes(path) as notes:
         notes.check_in_place()
         path.rename(path.with_name("moved"))

@@ -39,7 +39,7 @@ def test_help_of_every_public_struct_names_its_fields(kind: type[Any]) -> None:
         assert all(f"\n  {name}" in words for name in kind.__struct_fields__ if not name.startswith("_"))
 
 
-def test_the_signature_of_a_plan_has_what_a_caller_may_give() -> None:
+def test_the_signature_of_a_plan_has_the_callers_fields() -> None:
     parameters = inspect.signature(Plan).parameters
     assert "_since_age" not in parameters
     assert "_since_age" not in pydoc.getdoc(Plan)

@@ -67,7 +67,7 @@ async def test_a_success_is_an_attempt_and_an_outcome() -> None:
     assert stage.records == [attempt(network=0.25), outcome(seconds=0.25, network=0.25)]
 
 
-async def test_a_429_and_what_follows() -> None:
+async def test_the_repeat_after_a_429_is_recorded() -> None:
     stage = Stage(reply(429, b"slow down", retry_after="7"), reply(), slow=0.25)
     await stage.list()
     limited = {"status": 429, "reply_bytes": 9, "error": "RateLimitError", "network": 0.25}
@@ -132,7 +132,7 @@ async def test_a_cancel() -> None:
     assert stage.records == [attempt(**cut, reply_bytes=0), outcome(**cut)]
 
 
-async def test_the_time_held_back_for_the_rate_is_recorded() -> None:
+async def test_the_wait_for_the_rate_is_recorded() -> None:
     stage = Stage(reply(), pace=Pace(rate=60))
     for _ in range(4):
         await stage.list()
@@ -183,7 +183,7 @@ async def test_the_durations_of_a_call_make_up_its_seconds() -> None:
     assert sum(each.waited for each in outcomes) > 7
 
 
-async def test_a_cancelled_pause_counts_what_was_waited() -> None:
+async def test_a_cancelled_pause_counts_the_seconds_waited() -> None:
     stage = Stage(reply(503, b""), dice=lambda: 1.0, sleep=until_cancelled)
     task = asyncio.create_task(stage.list(retry=RetryPolicy(first_wait=20.0)))
     await turns()
@@ -199,7 +199,7 @@ async def until_cancelled(seconds: float) -> None:
     await asyncio.Event().wait()
 
 
-async def test_a_call_begins_when_it_is_awaited() -> None:
+async def test_the_duration_of_a_call_begins_at_its_await() -> None:
     stage = Stage(reply(), slow=0.25)
     running = (await stage.opened()).sender(users.USERS_LIST())
     stage.time.now += 100
@@ -232,7 +232,9 @@ def raising(record: Telemetry) -> None:
 
 
 @pytest.mark.parametrize("answer", [reply(), reply(404)], ids=["success", "error"])
-async def test_a_listener_that_raises_does_no_harm(answer: Reply, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_listener_that_raises_does_not_fail_the_call(
+    answer: Reply, caplog: pytest.LogCaptureFixture
+) -> None:
     heard: list[Telemetry] = []
     stage = Stage(answer, telemetry=[heard.append, raising, heard.append])
     [done] = await asyncio.gather(stage.list(), return_exceptions=True)
@@ -330,7 +332,7 @@ async def test_calls_at_the_same_time_have_contexts_of_their_own() -> None:
     assert len(set(contexts)) == 10
 
 
-async def test_the_headers_of_listeners_are_sent_with_every_attempt_and_replace_no_others() -> None:
+async def test_headers_of_listeners_are_sent_with_every_attempt() -> None:
     listeners = [
         Starting([], headers={"x-trace": "a", "accept": "a"}),
         Starting([], headers={"X-Trace": "b", "x-more": "b"}),

@@ -37,7 +37,7 @@ def test_none_and_unset_give_none(stamp: Any) -> None:
 
 
 @loop_over("stamp", ["5", "2020-01-01", True, False, [], {}, datetime(2020, 1, 1, tzinfo=UTC)])
-def test_what_is_no_number_is_refused(stamp: Any) -> None:
+def test_a_time_that_is_no_number_is_refused(stamp: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"stamp = .*expected a number"):
         to_datetime(stamp)
 
@@ -104,7 +104,7 @@ DAY = 86_400
         (timedelta(), NOW, NOW),
     ],
 )
-def test_a_text_is_a_moment_and_a_date_a_whole_day(
+def test_a_text_is_a_moment_and_a_date_a_full_day(
     text: Any, stamp: int, end: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(times, "clock", lambda: NOW + 0.5)
@@ -171,7 +171,7 @@ def test_a_text_without_a_zone_is_in_the_one_that_is_assumed_or_refused() -> Non
         (timedelta.max, "expected a datetime"),
     ],
 )
-def test_what_is_no_time_or_two_is_refused_with_what_to_write(value: Any, words: str) -> None:
+def test_a_wrong_or_ambiguous_time_is_refused_with_a_hint(value: Any, words: str) -> None:
     with pytest.raises(RequestInvalidError, match=rf"^since = .*{words}"):
         parse_timestamp("since", value)
 
@@ -206,5 +206,5 @@ def test_any_text_is_a_timestamp_or_refused(text: str) -> None:
         (2**70, str(2**70)),
     ],
 )
-def test_a_timestamp_is_a_date_where_it_was_one(timestamp: int, words: str) -> None:
+def test_a_timestamp_made_from_a_date_is_shown_as_a_date(timestamp: int, words: str) -> None:
     assert timestamp_words(timestamp) == words

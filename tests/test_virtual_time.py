@@ -31,7 +31,7 @@ def delivery(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(selectors.DefaultSelector, "select", select_late)
 
 
-def test_a_loop_without_anything_to_wait_for_says_so() -> None:
+def test_a_loop_that_waits_for_nothing_raises() -> None:
     async def main() -> None:
         await asyncio.get_running_loop().create_future()
 

@@ -122,7 +122,7 @@ def test_all_is_well(command: Run, service: EmulatorThread) -> None:
         ({"CHATREST_APP": "shop", "CHATREST_APPS_FILE": "/nowhere/apps.toml"}, "CHATREST_APPS_FILE = "),
     ],
 )
-def test_wrong_settings_stop_it_before_anything_is_sent(
+def test_doctor_sends_nothing_with_wrong_settings(
     command: Run, variables: dict[str, str | None], words: str
 ) -> None:
     assert words in checks(command, failed="settings", **variables)["settings"]["text"]
@@ -174,7 +174,7 @@ def test_a_service_that_is_down_or_another_one(
     assert results["service"]["advice"].startswith(advice)
 
 
-def test_a_limit_that_is_used_up_says_nothing_of_the_key(command: Run, proxy: MakeProxy) -> None:
+def test_an_exhausted_rate_limit_is_not_reported_as_a_wrong_key(command: Run, proxy: MakeProxy) -> None:
     body = b'{"error":{"code":"ERR_TOO_MANY_REQUESTS","message":"Slow."}}'
     with proxy(lambda *_: (429, body)) as url:
         lines = command("doctor", CHATREST_BASE_URL=url).stdout.splitlines()
@@ -186,7 +186,7 @@ def test_a_key_that_may_only_create_users(command: Run) -> None:
     assert "authOnly" in results["key"]["advice"]
 
 
-def test_a_key_that_is_refused_is_hidden_where_the_reply_repeats_it(command: Run, proxy: MakeProxy) -> None:
+def test_a_refused_key_is_hidden_if_the_reply_repeats_it(command: Run, proxy: MakeProxy) -> None:
     body = b'{"error":{"code":"AUTH_ERR_APIKEY_NOT_FOUND","message":"k3y-th4t-is-wr0ng \\u001b[2J"}}'
     with proxy(lambda *_: (401, body)) as url:
         result = command("doctor", CHATREST_BASE_URL=url, CHATREST_API_KEY="k3y-th4t-is-wr0ng")

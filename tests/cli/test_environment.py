@@ -50,7 +50,7 @@ def test_the_value_of_a_header_is_a_secret(command: Run, proxy: MakeProxy) -> No
     assert "s3cret-value" not in result.stderr
 
 
-def test_an_address_without_its_version_is_named(service: EmulatorThread, command: Run) -> None:
+def test_an_address_without_the_api_version_is_named(service: EmulatorThread, command: Run) -> None:
     address = service.env["CHATREST_BASE_URL"].removesuffix("/v3")
     line = error_line(command("users", CHATREST_BASE_URL=address))
     assert line.endswith(" does not exist; check that CHATREST_BASE_URL ends with the version (/v3)")
@@ -175,7 +175,7 @@ def test_a_key_of_the_file_is_hidden_in_every_line(command: Run, file: Path, pro
     assert FILE_KEY not in streams.without_keys(f"a {FILE_KEY} b")
 
 
-def test_an_export_of_an_app_is_continued_with_it(command: Run, file: Path, called: None) -> None:
+def test_an_export_is_continued_with_the_stored_app(command: Run, file: Path, called: None) -> None:
     result = command("--app", "shop", "export", "out", "--quiet")
     assert result.exit_code == 0
     assert json.loads(Path("out/manifest.json").read_text())["app_id"] == "2087shop"

@@ -53,7 +53,7 @@ def test_a_terminal_gets_the_page_with_a_pager(command: Run, monkeypatch: pytest
 FILE = Path(chatrest.__file__).parent / "guide" / "operations.md"
 
 
-def test_the_file_is_what_the_table_says() -> None:
+def test_the_guide_file_matches_the_page_table() -> None:
     text = FILE.read_text(encoding="utf-8")
     assert text == reference(), "run: python -m tests.reference > chatrest/guide/operations.md"
 

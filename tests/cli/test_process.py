@@ -67,7 +67,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_the_name_if_it_is_on_the_path(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_name_is_used_if_it_is_on_the_path(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
     assert invocation() == "chatrest"
 

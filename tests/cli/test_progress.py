@@ -33,7 +33,7 @@ def test_a_log_has_a_line_for_each_phase_and_one_a_minute(lines: list[str]) -> N
     assert lines == ["walking at 0.2", "walking at 61.0", "finishing at 62.0"]
 
 
-def test_quiet_users_hear_only_of_what_has_been_wrong_for_a_minute(lines: list[str]) -> None:
+def test_quiet_reports_only_problems_older_than_a_minute(lines: list[str]) -> None:
     steps = (
         (100.0, False), (130.0, True), (159.0, False), (200.0, True), (219.0, True), (230.0, True),
         (280.0, True),

@@ -77,7 +77,7 @@ def test_a_pipe_gets_json_as_served_and_a_terminal_lines(terminal: Callable[[int
     assert printed(message()) == "2026-11-22 10:11  alice → bob  hello\n"
 
 
-def test_csv_has_its_header_once_also_for_an_empty_list() -> None:
+def test_csv_has_one_header_even_for_an_empty_list() -> None:
     header = "uid,name,scope,joined_at,status\n"
     assert printed(kind=Member, format_="csv") == header
     writer = RecordWriter(Member, "csv")
@@ -86,7 +86,7 @@ def test_csv_has_its_header_once_also_for_an_empty_list() -> None:
     assert printed(kind=Member, format_="json") == printed(kind=Member, format_="text") == ""
 
 
-def test_csv_gives_every_text_back_as_it_was() -> None:
+def test_csv_round_trips_every_text() -> None:
     texts = ['a "quote"', "two\nlines", "a\rb", "=1+1", "+49 30", "-5", "@alice", "", "x,y", HOSTILE]
     data = printed(*map(message, texts), format_="csv")
     with io.StringIO(data, newline="") as file:
@@ -220,7 +220,7 @@ CAT = {"text": "my cat", "attachments": [{"name": "cat.png", "url": "https://x/y
         ({"category": "hologram", "type": "3d", "data": {"beam": 1}}, '[hologram 3d] {"beam":1}'),
     ],
 )
-def test_every_category_says_something(members: dict[str, Any], text: str) -> None:
+def test_every_category_prints_a_text(members: dict[str, Any], text: str) -> None:
     assert message_text(talk(**members)) == text
 
 
@@ -232,6 +232,6 @@ def test_a_record_of_any_shape_is_a_line(data: Any, category: str) -> None:
 
 
 @loop_over("stamp", [None, 0, "5", True, 10**40, -(10**17), {}])
-def test_what_is_no_time_is_no_error(stamp: Any) -> None:
+def test_a_value_that_is_not_a_time_is_printed_unchanged(stamp: Any) -> None:
     assert local_time(stamp, ZONE) == ""
     assert iso_time(stamp) in (None, "1970-01-01T00:00:00Z")

@@ -89,7 +89,7 @@ def test_apps_are_listed_without_their_keys(command: Run, proxy: MakeProxy) -> N
     assert row == {"id": "a1", "name": "A", "apiKeys": "[hidden]", "accessKey": "[hidden]"}
 
 
-def test_send_prints_the_message_as_it_was_stored(service: EmulatorThread, command: Run) -> None:
+def test_send_prints_the_stored_message(service: EmulatorThread, command: Run) -> None:
     [row] = rows(command("send", "user-002", "hé ☃", "--on-behalf-of", "user-001"))
     assert (row["sender"], row["receiver"], row["data"]["text"]) == ("user-001", "user-002", "hé ☃")
     stored = service.ask(lambda emulator: emulator.store.message(int(row["id"])))
@@ -115,7 +115,7 @@ def test_an_invalid_message_is_one_error_line(
     assert result.stdout == ""
 
 
-def test_send_is_not_repeated_and_says_that_it_may_have_been_applied(command: Run, proxy: MakeProxy) -> None:
+def test_send_is_not_repeated_if_the_outcome_is_unknown(command: Run, proxy: MakeProxy) -> None:
     failing = proxy(lambda *_: (500, b"{}"))
     with failing as url:
         error = error_line(command("send", "b", "x", CHATREST_BASE_URL=url))
@@ -124,7 +124,7 @@ def test_send_is_not_repeated_and_says_that_it_may_have_been_applied(command: Ru
     assert error.endswith(f"the message's muid is {sent['muid']}: look for it before you send it again")
 
 
-def test_send_and_call_give_the_message_a_muid_of_its_own(command: Run) -> None:
+def test_send_and_call_add_a_fresh_muid(command: Run) -> None:
     first, second = (rows(command("send", "user-002", "x", "--on-behalf-of", "user-001")) for _ in range(2))
     assert len(first[0]["muid"]) == 32
     assert first[0]["muid"] != second[0]["muid"]

@@ -56,7 +56,7 @@ def test_each_option_of_an_export_is_one_line_in_its_section() -> None:
     assert [line for line in lines if line.startswith("   ")] == []
 
 
-def test_help_imports_neither_aiohttp_nor_rich_and_no_command_the_client_of_object_stores() -> None:
+def test_help_does_not_import_aiohttp_rich_or_obstore() -> None:
     code = (
         "import importlib, pkgutil, sys; from chatrest._cli.root import root\n"
         "for args in ['messages'], ['verify'], ['export'], ['call', 'messages.send'], ['demo']:\n"

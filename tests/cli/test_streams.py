@@ -69,7 +69,7 @@ def test_a_warning_is_one_line_without_control_characters(text: str, line: str) 
     assert streams.one_line(text) == line
 
 
-def test_json_cannot_steer_a_terminal_whatever_command_writes_it(
+def test_control_characters_in_json_are_escaped_by_every_command(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     text = "\x9b31m \x7f \u202egnp.exe\u2066 \u2028 ☃"
@@ -135,7 +135,7 @@ def test_another_value_of_the_variable_is_wrong_usage(command: Run) -> None:
     ("options", "variable", "levels"),
     [([], "", set()), (["-v"], "", {"info"}), ([], "info", {"info"}), (["-vv"], "", {"info", "debug"})],
 )
-def test_what_was_repeated_and_every_request_are_shown(
+def test_verbose_shows_repeats_and_every_request(
     command: Run, proxy: MakeProxy, options: list[str], variable: str, levels: set[str]
 ) -> None:
     with proxy(lambda number, _: (503, b"{}") if number == 1 else None) as url:
@@ -150,7 +150,7 @@ def test_what_was_repeated_and_every_request_are_shown(
     assert not [secret for secret in SECRETS if secret in result.stderr]
 
 
-def test_vv_shows_the_address_as_it_was_sent_without_secrets(command: Run) -> None:
+def test_vv_shows_the_sent_address_without_secrets(command: Run) -> None:
     private = {"CHATREST_HEADERS": "X-Route: t0k3n-of-a-proxy"}
     args = ("messages", "user-001", "--on-behalf-of", "user-002", "--search-key", "hello", "--limit", "1")
     [line] = [line for line in command("-vv", *args, **private).stderr.splitlines() if "?" in line]

@@ -26,9 +26,7 @@ def read_environment(started: subprocess.Popen[bytes]) -> dict[str, str]:
     return {name: value for name, _, value in (word.partition("=") for _, word in words)}
 
 
-def test_the_emulator_prints_variables_for_the_command_and_runs_until_a_signal_stops_it(
-    process: Start, command: Run
-) -> None:
+def test_the_emulator_prints_variables_and_runs_until_a_signal(process: Start, command: Run) -> None:
     args = ("emulator", "--users", "3", "--messages", "20", "--host", "127.0.0.4")
     started = process(*args, CHATREST_APP="shop")
     env = read_environment(started)
@@ -62,7 +60,7 @@ def demo(*args: str) -> Result:
     return result
 
 
-def test_the_demo_prints_its_results_and_what_to_try_next(tmp_path: Path) -> None:
+def test_the_demo_prints_results_and_next_steps(tmp_path: Path) -> None:
     out = tmp_path / "chat-export"
     result = demo("--out", str(out))
     assert (result.exit_code, result.stderr) == (0, "")

@@ -30,7 +30,7 @@ from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("fast_ramp")]
 
 
-async def test_other_programs_read_the_dataset_as_it_is(
+async def test_other_programs_read_the_dataset_without_conversion(
     s3_server: str, bucket: str, s3_environment: Callable[[str], None], tmp_path: Path
 ) -> None:
     from pyarrow import dataset, fs  # take long to load
@@ -99,7 +99,7 @@ async def test_machines_claim_the_parts_of_a_bucket(
             await export(service.session, f"s3://{bucket}/one", parts=2, journal=tmp_path / "two")
 
 
-async def test_a_machine_that_is_lost_loses_its_part_to_the_next_one(
+async def test_the_part_of_a_lost_machine_is_taken_over_by_the_next(
     s3_server: str, bucket: str, s3_environment: Callable[[str], None], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

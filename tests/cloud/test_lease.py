@@ -33,7 +33,7 @@ async def crash(lease: Lease) -> None:
     "data",
     [b"", b"\xff", b"{}", LeaseRecord("x", 1, 0, 1e9).encoded(), LeaseRecord("x", 0, 0, 60.0).encoded()],
 )
-def test_a_damaged_record_is_one_that_nobody_renews(data: bytes) -> None:
+def test_a_damaged_lease_counts_as_not_renewed(data: bytes) -> None:
     assert decode_lease(data) == DAMAGED
 
 
@@ -49,7 +49,7 @@ async def test_a_lease_is_taken_and_given_back() -> None:
         lease.check()
 
 
-async def test_a_second_writer_is_refused_where_the_first_one_renews_its_lease() -> None:
+async def test_a_second_writer_is_refused_while_the_first_renews() -> None:
     store, waits = StoreDouble(), list[float]()
     async with lease_of(store, WriterTime()) as first:
 
@@ -65,7 +65,7 @@ async def test_a_second_writer_is_refused_where_the_first_one_renews_its_lease()
     assert waits == [60.0]
 
 
-async def test_a_lease_that_is_given_back_while_it_is_watched_is_taken() -> None:
+async def test_a_lease_released_while_watched_is_acquired() -> None:
     store = StoreDouble()
     first = await lease_of(store, WriterTime()).__aenter__()
 
@@ -102,7 +102,7 @@ async def test_of_writers_that_start_together_one_gets_the_lease() -> None:
     await winner.__aexit__(None, None, None)
 
 
-async def test_a_lease_is_renewed_while_it_is_held() -> None:
+async def test_an_active_lease_is_renewed() -> None:
     store, time = StoreDouble(), WriterTime()
     async with lease_of(store, time) as lease:
         for renewal in range(2, 12):
@@ -111,7 +111,7 @@ async def test_a_lease_is_renewed_while_it_is_held() -> None:
         lease.check()
 
 
-async def test_a_lease_that_cannot_be_renewed_runs_out_before_it_can_be_taken_over() -> None:
+async def test_a_lease_expires_for_the_writer_before_a_takeover_is_possible() -> None:
     store, time = StoreDouble(), WriterTime()
     async with lease_of(store, time) as lease:
         store.is_down = True
@@ -127,7 +127,7 @@ async def test_a_lease_that_cannot_be_renewed_runs_out_before_it_can_be_taken_ov
         lease.check()
 
 
-async def test_a_renewal_whose_reply_was_lost_is_recognised_as_our_own() -> None:
+async def test_a_renewal_with_a_lost_reply_is_recognised_as_ours() -> None:
     store, time = StoreDouble(), WriterTime()
     async with lease_of(store, time) as lease:
         record = await record_in(store)
@@ -137,7 +137,7 @@ async def test_a_renewal_whose_reply_was_lost_is_recognised_as_our_own() -> None
 
 
 @loop_over("record", [LeaseRecord("killed", 1, 0, 60.0).encoded(), b"damaged"])
-async def test_a_lease_that_nobody_renews_is_taken_over_after_its_time(record: bytes) -> None:
+async def test_a_lease_that_is_not_renewed_is_taken_over_after_it_expires(record: bytes) -> None:
     store, waits = StoreDouble(), list[float]()
     await write_over(store, LEASE, record)
 
@@ -151,7 +151,7 @@ async def test_a_lease_that_nobody_renews_is_taken_over_after_its_time(record: b
     assert waits in ([60.0, 60.0], [30.0, 30.0])
 
 
-async def test_a_writer_takes_the_lease_that_it_left_behind_itself_at_once() -> None:
+async def test_a_writer_takes_the_lease_of_an_earlier_own_run_at_once() -> None:
     store = StoreDouble()
     await write_over(store, LEASE, LeaseRecord("killed", 1, 0, 60.0).encoded())
     async with Lease(store, owner="killed", sleep=WriterTime().sleep):

@@ -42,7 +42,7 @@ NEW: Files = {"a.ndjson": b"new a", "x/b": b"same", "x/d": b"new d", "e.json": b
 # ── without faults ──
 
 
-async def test_a_new_version_sends_what_is_new_and_deletes_what_is_left_over(tmp_path: Path) -> None:
+async def test_a_new_version_uploads_new_objects_and_deletes_old_ones(tmp_path: Path) -> None:
     store = StoreDouble()
     await publish_files(store, OLD, tmp_path)
     again = StoreDouble(store)
@@ -95,7 +95,7 @@ async def test_at_the_end_of_a_run_nothing_of_ours_is_there_that_no_version_has(
     assert await stored_names(store) == {*foreign, *await named(store, tmp_path)}
 
 
-async def test_what_was_listed_with_another_size_or_is_missing_is_put_again(tmp_path: Path) -> None:
+async def test_a_missing_object_or_one_of_another_size_is_uploaded_again(tmp_path: Path) -> None:
     store = StoreDouble()
     version = await publish_files(store, OLD, tmp_path)
     file = version.file("a.ndjson")
@@ -122,7 +122,7 @@ async def test_nothing_is_sent_after_the_lease_is_lost(
     assert [name for name in store.applied if name.startswith("put_file")] == []
 
 
-async def test_what_was_listed_is_deleted_right_after_the_lease_was_renewed(tmp_path: Path) -> None:
+async def test_old_objects_are_deleted_right_after_a_lease_renewal(tmp_path: Path) -> None:
     """A successor may have put files under the same names, if the lease is lost."""
     store, leftover = StoreDouble(), "x/old-00001-01234567.ndjson"
     async with lease_of(store) as lease:
@@ -137,9 +137,7 @@ async def test_what_was_listed_is_deleted_right_after_the_lease_was_renewed(tmp_
 
 
 @pytest.mark.parametrize("fault", ["early", "late", "lost"])
-async def test_a_fault_at_any_operation_leaves_a_whole_version_and_the_next_completes(
-    tmp_path: Path, fault: str
-) -> None:
+async def test_a_fault_at_any_operation_leaves_a_complete_version(tmp_path: Path, fault: str) -> None:
     options: dict[str, Any] = {"crash_is_late": fault == "late", "crash_is_lost": fault == "lost"}
     number = 0
     while True:
@@ -163,7 +161,7 @@ async def test_a_fault_at_any_operation_leaves_a_whole_version_and_the_next_comp
     assert number > 8
 
 
-async def test_a_writer_goes_on_after_a_lost_reply_at_any_of_its_operations(tmp_path: Path) -> None:
+async def test_a_writer_continues_after_a_lost_reply_at_any_operation(tmp_path: Path) -> None:
     """Of each of six publications by one writer, as within a run; the fourth replaces all other files."""
     versions = [
         {"a.j": b"%d" % n} | {f"x/{k}": b"%d" % k for k in range(3 * (n > 2), n + 1)} for n in range(6)
@@ -200,9 +198,7 @@ async def test_a_writer_goes_on_after_a_lost_reply_at_any_of_its_operations(tmp_
 
 
 @pytest.mark.parametrize("operation", ["put_file", "replace", "delete"])
-async def test_a_writer_that_is_late_at_any_operation_breaks_no_version_of_its_successor(
-    tmp_path: Path, operation: str
-) -> None:
+async def test_a_late_writer_breaks_no_version_of_the_next_writer(tmp_path: Path, operation: str) -> None:
     store = StoreDouble()
     await publish_files(store, OLD, tmp_path)
     (tmp_path / "other").mkdir()
@@ -238,7 +234,7 @@ class Unleased:
     async def confirm(self) -> None: ...
 
 
-async def test_a_manifest_whose_fate_is_unknown_is_looked_at_before_anything_else(tmp_path: Path) -> None:
+async def test_a_manifest_write_of_unknown_outcome_is_checked_first(tmp_path: Path) -> None:
     store, unleased = StoreDouble(), Unleased()
     publisher = Publisher(store, unleased)  # type: ignore[arg-type]
     await publisher.begin()
@@ -251,7 +247,7 @@ async def test_a_manifest_whose_fate_is_unknown_is_looked_at_before_anything_els
     assert await visible(store, tmp_path) == NEW
 
 
-async def test_a_writer_that_has_lost_its_lease_sends_no_file(
+async def test_a_writer_without_a_valid_lease_sends_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lost(_: Unleased) -> None:
@@ -270,9 +266,7 @@ async def test_a_writer_that_has_lost_its_lease_sends_no_file(
 
 
 @pytest.mark.parametrize("is_deleted", [True, False])
-async def test_a_store_without_its_manifest_is_refused_and_left_as_it_is(
-    tmp_path: Path, is_deleted: bool
-) -> None:
+async def test_a_store_without_a_manifest_is_refused_unchanged(tmp_path: Path, is_deleted: bool) -> None:
     store = StoreDouble()
     await publish_files(store, OLD, tmp_path)
     if is_deleted:

@@ -46,7 +46,7 @@ async def test_an_object_is_created_only_where_there_is_none(store: ObjectStore)
     assert await store.put_new("a", b"same") == await store.put_new("a", b"same"), "its reply was lost"
 
 
-async def test_an_object_is_replaced_only_with_its_etag(store: ObjectStore) -> None:
+async def test_an_object_is_replaced_only_with_the_right_etag(store: ObjectStore) -> None:
     first = await store.put_new("a", b"1")
     assert first is not None
     second = await store.replace("a", b"2", first)
@@ -61,7 +61,7 @@ async def test_an_object_is_replaced_only_with_its_etag(store: ObjectStore) -> N
     assert await names(store) == set()
 
 
-async def test_a_missing_object_is_an_error_of_its_own(store: ObjectStore) -> None:
+async def test_a_missing_object_has_a_distinct_error(store: ObjectStore) -> None:
     for operation in (store.get("a"), store.head("a")):
         with pytest.raises(ObjectNotFoundError, match=r"could not read .*a: "):
             await operation
@@ -146,7 +146,7 @@ async def test_a_download_with_another_hash_leaves_the_old_file(store: ObjectSto
     assert [path.read_bytes() for path in target.parent.iterdir()] == [b"old"]
 
 
-def test_a_store_is_not_pickled_and_shows_its_address_alone(s3_store: ObjectStore) -> None:
+def test_a_store_cannot_be_pickled_and_shows_only_an_address(s3_store: ObjectStore) -> None:
     assert repr(s3_store) == f"ObjectStore({s3_store.address!r})"
     with pytest.raises(TypeError, match="is not pickled, as its client holds credentials"):
         pickle.dumps(s3_store)

@@ -51,7 +51,7 @@ def open_uploads(proxy: FaultProxy) -> int:
 
 
 @pytest.mark.parametrize("kind", ["500 applied", "lost"])
-async def test_a_conditional_write_whose_reply_is_lost_has_succeeded(
+async def test_a_conditional_write_with_a_lost_reply_has_succeeded(
     store: ObjectStore, proxy: FaultProxy, kind: str
 ) -> None:
     proxy.add(kind, writes)
@@ -202,7 +202,7 @@ async def test_a_cancelled_upload_is_aborted_and_leaves_no_object(
     assert open_uploads(proxy) == 0
 
 
-async def test_a_store_that_kept_other_bytes_is_noticed(
+async def test_a_store_that_stored_other_bytes_is_noticed(
     store: ObjectStore, proxy: FaultProxy, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(b"content")
@@ -211,7 +211,7 @@ async def test_a_store_that_kept_other_bytes_is_noticed(
         await send_file(store, "a", tmp_path / "file")
 
 
-async def test_an_object_that_changes_while_it_is_read_is_noticed(
+async def test_an_object_that_changes_during_a_read_is_noticed(
     store: ObjectStore, proxy: FaultProxy, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(LARGE)

@@ -23,7 +23,7 @@ def counts(report: LoadReport) -> tuple[int, int, int, int]:
 
 
 @pytest.mark.usefixtures("buckets", "fast_ramp")
-async def test_night_after_night_the_database_holds_what_the_export_holds(
+async def test_repeated_loads_keep_the_database_equal_to_the_export(
     database: Database, tmp_path: Path
 ) -> None:
     out, options = str(tmp_path / "out"), dict[str, Any]()
@@ -61,7 +61,9 @@ async def test_night_after_night_the_database_holds_what_the_export_holds(
     assert (again.run, again.new, again.tables) == (2, 0, {})
 
 
-def test_what_no_database_takes_is_replaced_and_counted(database: Database, tmp_path: Path) -> None:
+def test_characters_that_a_database_refuses_are_replaced_and_counted(
+    database: Database, tmp_path: Path
+) -> None:
     runs = StoredRuns(tmp_path / "out")
     odd = {
         1: record(1, text="a\0b \ud83d \\u0000 \\\\ud800 😀"),
@@ -149,7 +151,7 @@ def test_a_load_that_fails_at_any_statement_has_changed_nothing(
     assert load(runs.folder, database.url).new == 0
 
 
-def test_every_version_is_there_once_whenever_it_was_loaded(database: Database, tmp_path: Path) -> None:
+def test_every_version_is_stored_once_whenever_loaded(database: Database, tmp_path: Path) -> None:
     runs = StoredRuns(tmp_path / "out")
     runs.run([record(1, text="a"), record(2, text="x")])
     runs.run(changed=[record(1, text="b")])
@@ -173,7 +175,7 @@ def test_a_message_that_is_shown_again_is_not_deleted_any_more(database: Databas
     assert database.deleted() == set()
 
 
-def test_contents_of_deleted_messages_are_removed_for_who_asks(database: Database, tmp_path: Path) -> None:
+def test_contents_of_deleted_messages_are_removed_on_request(database: Database, tmp_path: Path) -> None:
     runs = StoredRuns(tmp_path / "out")
     runs.run([record(1, text="wordone"), record(2, text="wordtwo"), record(3, text="kept")])
     runs.run(changed=[record(1, text="wordnext"), record(2, text="wordlast", deletedAt=START)])
@@ -260,7 +262,7 @@ def test_tables_of_another_program_are_left_alone(database: Database, tmp_path: 
         ("nothing", "{}/x.sqlite", "is not an export"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_in_a_sentence(out: str, url: str, text: str, tmp_path: Path) -> None:
+def test_an_error_is_one_sentence(out: str, url: str, text: str, tmp_path: Path) -> None:
     StoredRuns(tmp_path / "out").run([record(1)])
     with pytest.raises(ChatRestError, match=text) as error:
         load(tmp_path / out, url.format(tmp_path))
@@ -269,7 +271,7 @@ def test_what_is_wrong_is_said_in_a_sentence(out: str, url: str, text: str, tmp_
     assert not (tmp_path / "x.sqlite").exists()
 
 
-def test_every_view_has_its_rows_whatever_the_records(database: Database, tmp_path: Path) -> None:
+def test_every_view_has_rows_for_any_records(database: Database, tmp_path: Path) -> None:
     rows = [record(number, data=data) for number, data in enumerate([[], {"entities": {"on": 1}}, 7], 10)]
     runs = StoredRuns(tmp_path / "out")
     runs.run([record(1, text="one", conversationId="c"), *rows, b"null", b"[1]", b'"text"'])

@@ -82,7 +82,7 @@ def everything_of(cluster: LocalCluster) -> bytes:
 
 
 @pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.nightly)])
-async def test_what_the_cluster_keeps_and_is_sent_also_by_workers_that_are_killed(
+async def test_the_cluster_gets_no_secret_even_from_killed_workers(
     service: EmulatorThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: bool
 ) -> None:
     dice, out, plan, emulator = Random(0), tmp_path / "out", Plan(all_users=True), service.emulator
@@ -129,7 +129,7 @@ async def test_what_the_cluster_keeps_and_is_sent_also_by_workers_that_are_kille
         assert uid.encode() not in text
 
 
-async def test_an_export_of_parts_is_continued_on_a_cluster_and_off_it_and_no_other(
+async def test_an_export_of_parts_is_continued_with_and_without_a_cluster(
     service: EmulatorThread, tmp_path: Path
 ) -> None:
     out, app, user = tmp_path / "out", service.emulator.app, Plan(users=["user-001"])
@@ -146,7 +146,7 @@ async def test_an_export_of_parts_is_continued_on_a_cluster_and_off_it_and_no_ot
     assert parts_in(tmp_path / "other").parts == 8, "four for each thread"
 
 
-async def test_a_scheduler_that_goes_away_and_the_next_run_goes_on(
+async def test_the_next_run_continues_after_a_scheduler_is_lost(
     service: EmulatorThread, tmp_path: Path
 ) -> None:
     out, app, progress = tmp_path / "out", service.emulator.app, Progress()
@@ -189,7 +189,7 @@ def test_the_command_says_how_many_parts_it_makes(service: EmulatorThread, tmp_p
         (["--dask", "local:2", "--dry-run"], 2, "--dask"),
     ],
 )
-def test_what_the_command_says_without_a_cluster(
+def test_the_command_reports_a_missing_cluster(
     args: list[str], status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatrest.distributed.cluster._CONNECT_SECONDS", 0.3)

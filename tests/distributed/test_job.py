@@ -18,7 +18,7 @@ from tests.distributed.clusters import job_of, leave_parts, near_cluster, until
 pytestmark = pytest.mark.usefixtures("credentials")
 
 
-async def test_a_part_is_run_and_its_numbers_arrive(tmp_path: Path) -> None:
+async def test_a_part_is_run_and_the_counts_are_returned(tmp_path: Path) -> None:
     leave_parts(tmp_path)
     async with near_cluster() as (_, client), job_of(client, tmp_path, clusters.ends) as job:
         reports = await asyncio.gather(job.run(1), job.run(2))
@@ -67,7 +67,7 @@ async def test_a_worker_with_a_full_disk_gets_no_more_parts_and_the_others_run_t
         assert str(caught.value).count("No space left on device") == 2, "no worker is left"
 
 
-async def test_a_part_whose_workers_die_is_lost_and_the_last_of_these_is_named(
+async def test_a_part_is_lost_after_several_dead_workers_and_names_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave_parts(tmp_path)
@@ -90,7 +90,7 @@ async def test_a_part_whose_workers_die_is_lost_and_the_last_of_these_is_named(
             await job.run(1)
 
 
-async def test_the_end_of_a_job_cancels_its_parts_and_leaves_those_of_others_alone(tmp_path: Path) -> None:
+async def test_the_end_of_a_job_cancels_only_the_parts_of_that_job(tmp_path: Path) -> None:
     leave_parts(tmp_path)
     async with near_cluster() as (cluster, client):
         [worker] = cluster.workers.values()
@@ -121,7 +121,7 @@ async def test_workers_end_the_parts_of_a_command_that_was_killed(tmp_path: Path
             assert (await job.run(1)).complete
 
 
-async def test_a_worker_without_the_package_is_an_error_with_what_to_install(
+async def test_a_worker_without_the_package_is_an_error_with_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with near_cluster() as (_, client):

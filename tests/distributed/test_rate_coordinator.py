@@ -97,7 +97,7 @@ def test_a_limit_that_is_not_known_is_used_from_the_first_minute_on() -> None:
     assert refused <= 0.02
 
 
-def test_workers_that_want_all_get_the_same_and_what_one_does_not_want_another_one_gets() -> None:
+def test_the_rate_is_shared_equally_and_unused_shares_go_to_other_workers() -> None:
     accepted = cluster(4).run(60).accepted(20, 60)
     assert min(accepted) >= 0.95 * max(accepted)
     made = Cluster(BUCKET.limiter(), names_wait=True)
@@ -108,9 +108,7 @@ def test_workers_that_want_all_get_the_same_and_what_one_does_not_want_another_o
 
 
 @pytest.mark.parametrize(("dies", "seconds"), [(True, LEASE_SECONDS + 0.5), (False, 0.5)])
-def test_the_share_of_a_dead_worker_is_dealt_within_seconds_and_of_one_that_ends_at_once(
-    dies: bool, seconds: float
-) -> None:
+def test_the_share_of_a_lost_worker_is_redistributed(dies: bool, seconds: float) -> None:
     made = Cluster(Bucket(10_000, 1, 100), pace=Pace(rate=50, window=1))  # the limit strikes nobody
     first, other = made.add(), made.add()
     made.run(10)
@@ -169,7 +167,7 @@ def assert_rate_kept(made: Cluster, rate: float, workers: int) -> None:
     lost=st.sampled_from([0.0, 0.2]),
     coordinator_dies=st.booleans(),
 )
-def test_the_rate_is_kept_whatever_messages_workers_and_the_coordinator_do(
+def test_the_rate_is_never_exceeded_whatever_messages_are_lost(
     seed: int, rate: int, workers: int, lateness: tuple[float, ...], lost: float, coordinator_dies: bool
 ) -> None:
     dice = Random(seed)
@@ -188,7 +186,7 @@ def test_the_rate_is_kept_whatever_messages_workers_and_the_coordinator_do(
     assert_rate_kept(made, rate, 2 * (workers + 1))
 
 
-def test_many_workers_that_begin_together_keep_to_the_rate_from_the_first_second_on() -> None:
+def test_workers_that_start_together_never_exceed_the_rate() -> None:
     made = Cluster(Bucket(10_000, 1, 10_000), pace=Pace(rate=100, window=1))
     for _ in range(200):
         made.add(lambda now: int(now < 2 or now >= 10))  # each idle from 2 s to 10 s

@@ -49,7 +49,7 @@ def test_requests_go_at_the_share_of_the_rate() -> None:
     assert worker.pacer.rate == 80.0
 
 
-def test_what_a_worker_is_woken_too_late_for_is_lost() -> None:
+def test_slots_before_a_late_wake_up_are_lost() -> None:
     worker = Worker()
     worker.share(1.0, 10.0)
     assert worker.sent(2.9, 2.95) == 1 + 10 * CATCH_UP_SECONDS
@@ -91,7 +91,7 @@ def test_a_429_ends_the_share_until_a_new_epoch() -> None:
     assert worker.sent(4.05, 5.05) > 0
 
 
-def test_a_probe_is_one_request_and_its_reply_is_reported_at_once() -> None:
+def test_a_probe_is_one_request_with_an_immediate_report() -> None:
     worker = Worker()
     worker.share(1.0, 0.0, epoch=2, is_probe=True)
     worker.share(1.1, 0.0, epoch=2, is_probe=True)  # the same probe
@@ -117,7 +117,7 @@ def test_a_request_that_is_given_back_may_go_again_and_is_not_reported() -> None
     assert (report.sent, worker.pacer.report(1.1).sent, worker.pacer.is_busy) == (1, 0, True)
 
 
-def test_who_waits_without_a_share_requests_one_report() -> None:
+def test_a_waiter_without_a_share_requests_one_report() -> None:
     worker = Worker()
     for _ in range(3):
         assert 0 < worker.pacer.delay(1.0, urgent=False) < 0.1

@@ -59,7 +59,7 @@ def test_remaining_and_wait_are_right(kind: LimitKind, steps: list[float], limit
     assert limiter.allow(now + refused.wait + 1e-5).allowed
 
 
-def test_fixed_windows_begin_at_whole_multiples() -> None:
+def test_fixed_windows_begin_at_multiples_of_the_length() -> None:
     limiter = RateLimit(per_window=1, window=60).limiter()
     assert limiter.allow(119.0) == (True, 1, 0, 1.0)
     assert limiter.allow(119.5) == (False, 1, 0, 0.5)
@@ -80,7 +80,7 @@ def test_classes_are_counted_apart() -> None:
     assert (limited.allowed, limited.refused) == (3, 1)
 
 
-def test_headers_of_what_is_allowed_and_of_what_is_refused_without_a_wait() -> None:
+def test_headers_of_accepted_requests_and_of_refusals_without_a_wait() -> None:
     allowed = Verdict(True, 500, 7, 0.0)
     assert limit_headers(allowed, "b", 1000.0) == {"X-Rate-Limit": "500", "X-Rate-Limit-Remaining": "7"}
     assert not limit_headers(allowed, "a", 1.0)
@@ -108,7 +108,7 @@ def test_an_emulator_takes_only_a_rate_limit() -> None:
     assert emulator.limit is None
 
 
-async def test_over_the_wire_nothing_is_processed_beyond_the_limit_which_may_be_replaced() -> None:
+async def test_requests_beyond_the_limit_are_not_processed() -> None:
     now = [1_900_000_030.0]
     async with (
         Emulator(2, 0, clock=lambda: now[0], limit=RateLimit(per_window=2)) as emulator,

@@ -147,7 +147,7 @@ async def test_another_app_is_unknown_where_one_was_given() -> None:
 @pytest.mark.parametrize(
     ("host", "shown"), [("0.0.0.0", "127.0.0.1"), ("127.0.0.3", "127.0.0.3"), ("::1", "[::1]")]
 )
-async def test_it_listens_on_its_host(host: str, shown: str) -> None:
+async def test_the_server_listens_on_the_given_host(host: str, shown: str) -> None:
     try:
         socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OSError:

@@ -29,7 +29,9 @@ def struck(weather: Weather, count: int, request: ServiceRequest | None = None) 
         (Chance(1.0), [1] * 6),
     ],
 )
-def test_first_strikes_by_number_and_chance_by_its_dice(when: First | Chance, expected: list[int]) -> None:
+def test_first_is_a_count_and_chance_is_drawn_from_the_seed(
+    when: First | Chance, expected: list[int]
+) -> None:
     assert [when.strikes(number, Random(1)) for number in range(1, 7)] == expected
 
 
@@ -99,7 +101,7 @@ def test_a_wrong_argument_is_refused_with_what_is_expected(kind: Any, wrong: dic
         kind(**wrong)
 
 
-def test_a_storm_strikes_its_share_and_hardly_any_post() -> None:
+def test_a_storm_affects_a_share_of_requests_and_hardly_any_post() -> None:
     assert storm(3, 0.4) == storm(3, 0.4) != storm(4, 0.4)
     assert {fault.name for fault in storm(1)} >= {"status", "reset", "cut", "too_many_requests"}
     weather = Weather(storm(5, 0.3))

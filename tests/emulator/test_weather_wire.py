@@ -139,7 +139,7 @@ async def test_half_open_until_released(client: WireClient) -> None:
     assert client.message_count == 61
 
 
-async def test_half_open_until_the_client_gives_up_or_it_is_closed(client: WireClient) -> None:
+async def test_a_half_open_reply_lasts_until_the_client_or_server_closes(client: WireClient) -> None:
     client.emulator.weather.add(HalfOpen(processed=True))
     tasks = len(asyncio.all_tasks())
     asking = asyncio.create_task(client.ask())

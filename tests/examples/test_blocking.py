@@ -67,7 +67,7 @@ def test_after_close_a_call_opens_another_session(chat: BlockingSession) -> None
     assert chat.run(_itself) is not first
 
 
-def test_what_prevents_the_session_is_raised_each_time() -> None:
+def test_the_error_of_opening_the_session_is_raised_at_each_call() -> None:
     chat = BlockingSession(lambda: AsyncSession(App("a", "k")))  # an app without an address
     for _ in range(2):
         with pytest.raises(RequestInvalidError, match="no address"):
@@ -97,7 +97,7 @@ def test_each_forked_worker_has_a_session(chat: BlockingSession, is_used_before:
     assert {text for _, *texts in received for text in texts} == {name(chat)}
 
 
-def test_the_end_of_the_process_closes_it_without_a_warning(emulator: EmulatorThread) -> None:
+def test_the_end_of_the_process_closes_the_session_without_a_warning(emulator: EmulatorThread) -> None:
     code = (
         "from chatrest import App, AsyncSession\n"
         "from chatrest.examples.blocking import BlockingSession\n"

@@ -38,7 +38,7 @@ async def running() -> AsyncIterator[tuple[Emulator, httpx.AsyncClient]]:
             yield emulator, browser
 
 
-async def test_a_browser_pages_through_its_own_conversation_with_tokens() -> None:
+async def test_a_browser_pages_through_a_conversation_with_tokens() -> None:
     async with running() as (emulator, browser):
         record = emulator.store.add_message("user-002", "user-001", "complete")
         half = {"id": str(emulator.store.last_id + 1), "data": {"text": "half \ud83d"}}
@@ -56,7 +56,7 @@ async def test_a_browser_pages_through_its_own_conversation_with_tokens() -> Non
         assert ids == sorted(expected, key=int, reverse=True)
 
 
-async def test_a_token_serves_its_own_list_and_user_alone() -> None:
+async def test_a_token_is_valid_for_one_list_and_user() -> None:
     async with running() as (emulator, browser):
         token = (await browser.get(CONVERSATION)).json()["next"]
         before = len(emulator.requests)
@@ -72,7 +72,7 @@ async def test_a_token_serves_its_own_list_and_user_alone() -> None:
 
 
 @pytest.mark.parametrize("processed", [True, False])
-async def test_a_message_whose_reply_is_lost_is_sent_once(processed: bool) -> None:
+async def test_a_message_is_sent_once_if_the_reply_is_lost(processed: bool) -> None:
     async with running() as (emulator, browser):
         emulator.weather.add(Reset(route="messages.send", processed=processed, when=First()))
         answer = await browser.post(CONVERSATION, json=NEW)
@@ -112,7 +112,7 @@ CLASSES = [
 
 
 @loop_over("kind", CLASSES)
-def test_every_error_has_a_status_that_shows_nothing_of_it(kind: type[ChatRestError]) -> None:
+def test_every_error_has_a_status_without_details(kind: type[ChatRestError]) -> None:
     error = kind(SECRET)
     vars(error).update(retry_after=5.0, reason="rate limit")
     status, body, wait = answer_of(error)
@@ -123,7 +123,7 @@ def test_every_error_has_a_status_that_shows_nothing_of_it(kind: type[ChatRestEr
         assert (status, body, wait) == (504, '{"error":"outcome_unknown"}', None)
 
 
-def test_what_decides_beside_the_class() -> None:
+def test_the_status_depends_on_code_and_class() -> None:
     assert answer_of(DeadlineExceededError(SECRET, reason="network"))[0] == 504
     assert answer_of(DeadlineExceededError(SECRET, reason="rate limit", retry_after=20.1))[::2] == (503, "21")
     assert answer_of(RateLimitError(SECRET))[::2] == (503, None)

@@ -152,7 +152,7 @@ async def timed(log: Log, items: int, concurrency: int) -> Timed:
 
 
 @virtual
-async def test_a_worker_has_a_context_of_its_own() -> None:
+async def test_each_worker_has_a_separate_context() -> None:
     variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", default=0)
 
     async def work(item: int) -> int:
@@ -168,7 +168,7 @@ async def test_a_worker_has_a_context_of_its_own() -> None:
 
 
 @virtual
-async def test_a_cancelled_error_that_nobody_asked_for_is_an_outcome() -> None:
+async def test_an_unrequested_cancelled_error_is_an_outcome() -> None:
     async def work(item: int) -> int:
         if item == 1:
             raise asyncio.CancelledError
@@ -186,7 +186,7 @@ async def test_a_cancelled_error_that_nobody_asked_for_is_an_outcome() -> None:
 
 
 @virtual
-async def test_a_task_that_is_cancelled_before_its_first_step_is_an_outcome() -> None:
+async def test_a_task_cancelled_before_the_first_step_is_an_outcome() -> None:
     log = Log()
     async with session().fan_out([1, 2], log.work) as outcomes:
         await asyncio.sleep(0)  # the items have begun, their workers have not
@@ -199,7 +199,7 @@ async def test_a_task_that_is_cancelled_before_its_first_step_is_an_outcome() ->
 
 @loop_over("kind", [KeyboardInterrupt, SystemExit])
 @loop_over("where", ["worker", "input"])
-def test_what_ends_the_program_is_raised(kind: type[BaseException], where: str) -> None:
+def test_an_exception_that_ends_the_program_is_raised(kind: type[BaseException], where: str) -> None:
     begun: list[int] = []
     ended: list[int] = []
 
@@ -264,7 +264,7 @@ async def test_ordered_workers_do_not_run_away_from_the_oldest() -> None:
 
 
 @virtual
-async def test_the_input_s_error_is_raised_after_the_outcomes_before_it() -> None:
+async def test_an_error_of_the_input_is_raised_after_earlier_outcomes() -> None:
     async def items() -> AsyncIterator[int]:
         for number in range(7):
             yield number
@@ -278,7 +278,7 @@ async def test_the_input_s_error_is_raised_after_the_outcomes_before_it() -> Non
 
 
 @virtual
-async def test_stop_after_gives_what_runs_and_then_raises() -> None:
+async def test_stop_after_returns_running_outcomes_and_then_raises() -> None:
     log = Log(seconds=lambda item: 1 + item % 3, fails=lambda item: item in (4, 5))
     got: list[Outcome[int, Any]] = []
     async with session().fan_out(count(), log.work, concurrency=4, stop_after=2) as outcomes:
@@ -387,7 +387,7 @@ class Bounded:
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-def test_after_the_deadline_what_was_finished_is_given_and_then_the_error(is_async: bool) -> None:
+def test_after_the_deadline_finished_outcomes_precede_the_error(is_async: bool) -> None:
     log, bounded = Log(seconds=lambda item: item), Bounded()
     items = numbers(1000) if is_async else range(1000)
     with pytest.raises(
@@ -400,7 +400,7 @@ def test_after_the_deadline_what_was_finished_is_given_and_then_the_error(is_asy
     assert log.cancelled == [3, 4]
 
 
-def test_an_ordered_fan_out_gives_what_is_finished_beyond_a_gap() -> None:
+def test_an_ordered_fan_out_returns_outcomes_after_a_gap() -> None:
     log, bounded = Log(seconds=lambda item: 100 if item == 1 else 1), Bounded()
     with pytest.raises(DeadlineExceededError):
         run(bounded.read(range(5), log, concurrency=5, ordered=True, deadline=10))
@@ -414,7 +414,7 @@ def test_a_slow_consumer_gets_all_that_was_finished_in_time() -> None:
     assert sorted(bounded.items) == [0, 1, 2, 3, 4]
 
 
-def test_a_worker_that_does_not_end_when_cancelled_holds_up_the_block_and_not_the_error() -> None:
+def test_a_worker_that_resists_cancellation_delays_only_the_block() -> None:
     times = {}
 
     async def stubborn(item: int) -> int:
@@ -504,7 +504,7 @@ class Job:
 )  # fmt: skip
 @loop_over("ordered", [False, True])
 @virtual
-async def test_nothing_is_left_behind(leave: Any, ordered: bool) -> None:
+async def test_no_task_remains(leave: Any, ordered: bool) -> None:
     job = Job(ordered=ordered)
     await leave(job)
     assert not tasks_left()

@@ -38,7 +38,7 @@ def note(line: int, code: str = "invalid") -> LineNote:
     return LineNote(file="users.ndjson", line=line, code=code, message="no", key="\ud800")
 
 
-def test_it_belongs_to_one_app_and_the_same_files(journal: ImportJournal, path: Path) -> None:
+def test_a_journal_belongs_to_one_app_and_the_same_files(journal: ImportJournal, path: Path) -> None:
     journal.close()
     with pytest.raises(
         RequestInvalidError, match=r"of an import into app-1 at .*, and this one goes into app-2"
@@ -57,7 +57,7 @@ steps = st.lists(
 
 
 @given(steps)
-def test_its_state_is_that_of_a_model(
+def test_the_state_equals_that_of_a_model(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[int, int, int, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("model") / "journal"
@@ -113,7 +113,7 @@ async def test_a_line_of_a_request_under_way_may_not_change_either(
 
 
 @given(st.lists(st.integers(0, 30), max_size=200), st.data())
-def test_batches_have_every_line_once_and_can_go_on_from_any_of_them(
+def test_batches_have_every_line_once_and_resume_at_any_line(
     tmp_path_factory: pytest.TempPathFactory, numbers: list[int], data: st.DataObject
 ) -> None:
     import json

@@ -86,7 +86,7 @@ def test_messages_that_cannot_be_made_again_are_skipped_and_counted(checked: Che
     }  # fmt: skip
 
 
-def test_what_is_empty_was_not_lost(checked: Check) -> None:
+def test_empty_members_are_not_reported_as_lost(checked: Check) -> None:
     empty = {"reactions": [], "mentions": {}, "attachments": [], "entities": {"sender": {}}}
     none = {"editedAt": 0, "parentId": "", "quotedMessage": None, "receipts": {"data": [[]]}, "tags": []}
     assert carried(checked(STORED | none | {"data": {"text": "x", **empty}})) == {}
@@ -99,7 +99,7 @@ def test_contents_that_look_like_empty_receipts_are_imported() -> None:
 
 
 @pytest.mark.parametrize(("role", "made"), [("guide", "guide"), (["guide"], ""), ({"guide": 1}, ""), (7, "")])
-def test_a_role_that_is_none_is_not_made(role: Any, made: str) -> None:
+def test_an_absent_role_is_not_created(role: Any, made: str) -> None:
     assert record_of("users", user(1, status="offline", role=role)).role == made
 
 
@@ -109,14 +109,14 @@ def test_numbers_that_stand_for_ids_become_texts(checked: Check) -> None:
     assert checked(user(1, status="offline") | {"uid": 5, "deactivatedAt": 0}).not_carried == ()
 
 
-def test_a_user_is_not_deactivated_as_it_could_not_send_what_comes_later(checked: Check) -> None:
+def test_a_deactivated_user_is_imported_active_to_send_messages(checked: Check) -> None:
     deactivated = user(1, status="offline", deactivatedAt=5)
     assert carried(checked(deactivated)) == {"deactivations of users": 1}
     assert record_of("users", deactivated).record == record_of("users", user(1)).record
     assert record_of("users", user(1, deactivatedAt=5)).record != record_of("users", user(1)).record
 
 
-def test_a_record_is_refused_where_what_it_needs_is_wrong(checked: Check) -> None:
+def test_a_record_with_a_wrong_required_member_is_refused(checked: Check) -> None:
     for wrong in ({"sentAt": "yesterday"}, {"data": "text"}, {"receiverType": "app"}, {"sender": ""}):
         result = checked(STORED | wrong | {"tags": 5})
         assert [note.code for note in result.refused] == ["invalid"]
@@ -128,7 +128,7 @@ def test_a_record_is_refused_where_what_it_needs_is_wrong(checked: Check) -> Non
     }
 
 
-def test_a_wrong_time_is_shown_as_it_is_in_the_line(checked: Check) -> None:
+def test_a_wrong_time_is_shown_as_in_the_line(checked: Check) -> None:
     for value, fault in ((True, " = true"), ("soon", ' = "soon"'), (-1, " = -1"), (None, "' is missing")):
         [note] = checked(STORED | {"sentAt": value}).refused
         assert f"sentAt{fault}: expected a whole number of seconds since 1970, or a text" in note.message

@@ -70,7 +70,7 @@ async def test_all_kinds_are_imported_in_their_order(
     assert scopes == {"u0": "admin", "u1": "moderator"}
 
 
-async def test_every_refusal_is_named_by_its_line(session: AsyncSession, write: Write) -> None:
+async def test_every_refusal_has_the_line_number(session: AsyncSession, write: Write) -> None:
     users = [user(0), "{", "", user(1, role="nobody"), {"uid": "u2"}, "[]", user(3, height=2), user(4)]
     result = await run(session, [write("users.ndjson", users)])
     assert notes(result) == [
@@ -119,7 +119,7 @@ async def test_a_record_that_the_reply_does_not_mention_is_refused(
 
 
 @pytest.mark.parametrize(("status", "kind"), [(401, AuthenticationError), (500, OutcomeUnknownError)])
-async def test_an_error_that_is_about_no_record_stops_the_run_which_goes_on_later(
+async def test_an_error_of_no_record_stops_the_run_for_a_later_one(
     session: AsyncSession, emulator: Emulator, write: Write, status: int, kind: type[Exception]
 ) -> None:
     files = [write("users.ndjson", USERS)]
@@ -190,7 +190,7 @@ def test_an_empty_table_of_an_export_has_the_kind_of_its_name(write: Write, kind
     assert [(each.kind, each.lines) for each in check([write(f"{kind}.ndjson", [])]).files] == [(kind, 0)]
 
 
-async def test_bans_come_after_the_messages_of_those_who_are_banned(
+async def test_users_are_banned_after_their_messages_are_imported(
     session: AsyncSession, emulator: Emulator, write: Write
 ) -> None:
     written = message(1, receiver="den", receiverType="group")
@@ -386,9 +386,7 @@ def script(*habits: str) -> Callable[[], str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("status", [400, 413])
-async def test_what_was_applied_before_the_refusal_of_a_whole_batch_is_there(
-    write: Write, kind: str, status: int
-) -> None:
+async def test_records_applied_before_a_refused_batch_remain(write: Write, kind: str, status: int) -> None:
     service = BatchService()
 
     def refuse_from_now_on() -> None:
@@ -421,7 +419,7 @@ async def test_replies_that_can_never_be_read_end_the_import(write: Write) -> No
         assert (await run(session, [path])).imported == 10
 
 
-async def test_what_was_never_sent_before_is_refused_where_it_exists(write: Write) -> None:
+async def test_a_record_not_sent_before_is_refused_if_the_id_exists(write: Write) -> None:
     service = BatchService()
     service.most, service.stored["messages"] = 3, ["k4"]
     path = write("messages.ndjson", [record("messages", number) for number in range(10)])

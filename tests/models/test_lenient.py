@@ -51,7 +51,7 @@ def coercion(value: Any, kind: Any) -> tuple[Any, list[str]]:
         (None, str, ""), (None, int, 0),
     ],
 )  # fmt: skip
-def test_what_can_be_coerced_without_loss_is_coerced_and_noted(served: Any, kind: Any, becomes: Any) -> None:
+def test_a_lossless_coercion_is_applied_and_noted(served: Any, kind: Any, becomes: Any) -> None:
     value, notes = coercion(served, kind)
     assert (value, type(value)) == (becomes, type(becomes))
     assert len(notes) == 1
@@ -70,7 +70,7 @@ def test_what_can_be_coerced_without_loss_is_coerced_and_noted(served: Any, kind
         (["x"], tuple[int, ...]), (None, Inner), ("x", Inner), ({"n": "x"}, Inner),
     ],
 )  # fmt: skip
-def test_what_cannot_be_coerced_is_a_miscoerced(served: Any, kind: Any) -> None:
+def test_a_value_that_cannot_be_coerced_is_an_error(served: Any, kind: Any) -> None:
     with pytest.raises(CoercionError, match=r"^x.*: expected .*, got "):
         coercion(served, kind)
 
@@ -93,7 +93,7 @@ def test_a_required_field_that_does_not_fit_fails_as_far_as_the_next_optional_on
         coercion({"aText": {}}, Outer)
 
 
-def test_a_note_says_where_and_never_what() -> None:
+def test_a_note_has_the_path_and_no_value() -> None:
     notes: list[str] = []
     coerced({"aText": 77001, "inner": {"n": "77002"}, "listOf": [1, "77003"]}, shape(Outer), "data[3]", notes)
     assert notes == [
@@ -103,7 +103,7 @@ def test_a_note_says_where_and_never_what() -> None:
     ]
 
 
-def test_null_is_kept_where_it_may_stand_and_a_union_takes_what_fits_as_it_is() -> None:
+def test_null_is_preserved_if_allowed_and_a_fitting_union_value_unchanged() -> None:
     assert coercion({"aText": "t", "aFlag": None, "free": None}, Outer) == (
         Outer("t", a_flag=None, free=None),
         [],
@@ -146,7 +146,7 @@ def test_any_json_fits_or_is_a_miscoerced(value: Any) -> None:
         plain=st.booleans(),
     )
 )
-def test_what_needs_no_coercion_is_taken_as_a_strict_decoder_takes_it(value: Outer) -> None:
+def test_values_without_coercion_equal_those_of_a_strict_decoder(value: Outer) -> None:
     served = to_builtins(value)
     assert coercion(served, Outer) == (convert(served, Outer), [])
 
@@ -218,7 +218,7 @@ def test_an_identifier_is_never_made_up_nor_a_text_of_another_type_dropped(
         coercion(served, Thing)
 
 
-def test_a_record_that_was_written_to_be_slow_is_given_up_and_its_fields_are_one() -> None:
+def test_a_record_made_to_be_slow_is_given_up() -> None:
     with pytest.raises(CoercionError, match=r"^x: more than 1000 values are not of their type$"):
         coercion(["1"] * 1001, tuple[int, ...])
     coercions = Coercions()
@@ -226,7 +226,7 @@ def test_a_record_that_was_written_to_be_slow_is_given_up_and_its_fields_are_one
     assert coercions.lines() == ("data[0].tags[*]: a",)
 
 
-def test_one_line_tells_of_a_field_in_all_records() -> None:
+def test_one_warning_per_field_covers_all_records() -> None:
     coercions = Coercions()
     assert not coercions
     for index in range(1000):

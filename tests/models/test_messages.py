@@ -48,7 +48,7 @@ def test_messages_are_frozen_and_untracked(kind: type) -> None:
 
 
 @loop_over("type_", sorted(MEDIA_TYPES))
-def test_a_media_type_makes_a_media_message_with_every_field_kept(type_: str) -> None:
+def test_a_media_type_makes_a_media_message_with_every_field(type_: str) -> None:
     decoded = message(type=type_, data={"text": "caption", "attachments": [{"url": "u"}]}, **MORE)
     assert type(decoded) is MediaMessage
     served = {**RECORD, **MORE, "type": type_, "data": {"text": "caption", "attachments": [{"url": "u"}]}}

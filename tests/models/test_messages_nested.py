@@ -47,7 +47,7 @@ def nested(kind: Any, member: str, record: dict[str, Any], message: Any) -> Any:
 
 
 @loop_over(("kind", "member", "record"), HOLDERS)
-def test_a_nested_message_is_typed_and_written_as_it_was_served(
+def test_a_nested_message_is_typed_and_written_unchanged(
     kind: Any, member: str, record: dict[str, Any]
 ) -> None:
     for message, expected in ((TEXT, TextMessage), (MEDIA, MediaMessage), (ACTION, ActionMessage)):
@@ -109,7 +109,7 @@ def test_nested_messages_nest() -> None:
     assert type(stored.last_message) is UnknownMessage
 
 
-def test_copies_and_pickles_keep_what_is_stored() -> None:
+def test_copies_and_pickles_have_the_stored_values() -> None:
     conversation = parse(
         Conversation, {"conversationId": "c", "lastMessage": TEXT, "unreadMessageCount": "3"}
     )
@@ -126,7 +126,7 @@ def test_copies_and_pickles_keep_what_is_stored() -> None:
         ("9" * 5000, UNSET),
     ],
 )  # fmt: skip
-def test_a_count_is_a_number_and_written_as_it_was_served(served: Any, shown: Any) -> None:
+def test_a_count_is_a_number_and_written_unchanged(served: Any, shown: Any) -> None:
     record = {"conversationId": "c", "unreadMessageCount": served, "unreadMentionsCount": served}
     conversation = parse(Conversation, record)
     assert conversation.unread_message_count == conversation.unread_mentions_count == shown

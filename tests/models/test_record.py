@@ -71,7 +71,7 @@ def test_changing_the_dict_does_not_change_the_record() -> None:
     assert record.metadata == {"a": [1]}
 
 
-def test_a_credential_identifies_its_record_by_a_digest() -> None:
+def test_a_record_with_a_credential_is_identified_by_a_digest() -> None:
     first = AuthToken(uid="alice", auth_token="alice_0123456789abcdef")
     other = AuthToken(uid="alice", auth_token="alice_0123456789abcdee")
     assert getattr(first, AuthToken.identified_by) == first.identity != other.identity

@@ -115,7 +115,7 @@ async def test_the_last_failure_is_raised_also_after_429_replies() -> None:
 
 
 @in_time
-async def test_a_change_whose_session_is_closed_between_attempts_raises_the_error_before() -> None:
+async def test_a_call_of_a_session_closed_between_attempts_raises_the_earlier_error() -> None:
     harness = VirtualPool(RequestTimeoutError("no reply"), RequestTimeoutError("no reply"), OK)
     task = asyncio.create_task(harness.call("idempotent"))
     await asyncio.sleep(0.4)
@@ -237,7 +237,7 @@ async def test_a_wait_beyond_the_deadline_is_an_error_at_once() -> None:
 
 
 @in_time
-async def test_a_refused_call_waits_once_for_the_later_time_of_its_reply_and_of_the_pacer() -> None:
+async def test_a_refused_call_waits_once_for_the_later_of_reply_and_pacer() -> None:
     harness = VirtualPool(reply(429, "10"), reply(429, "2"), OK, slow=0.1, dice=0.0)
     first = asyncio.create_task(harness.call())
     await asyncio.sleep(0)
@@ -317,7 +317,7 @@ async def test_the_error_of_a_missed_deadline_lists_all_durations() -> None:
 
 
 @in_time
-async def test_a_reply_that_the_sessions_clock_says_is_late_misses_the_deadline() -> None:
+async def test_a_late_reply_by_the_sessions_clock_misses_the_deadline() -> None:
     """The clock of a test moves when the service sleeps, unknown to the loop's timers."""
 
     async def late() -> Reply:

@@ -136,7 +136,7 @@ async def test_a_200_that_may_be_a_lost_reply_is_unreadable(body: bytes) -> None
 
 
 @loop_over("body", [b"[]", b"{}", b'{"data":7}', b'{"data":"x"}'])
-async def test_a_whole_200_of_another_shape_is_sent_once(body: bytes) -> None:
+async def test_a_complete_200_of_another_shape_is_sent_once(body: bytes) -> None:
     for method, text in ((listing, "expected"), (sending, "answered 200, so the call was applied")):
         bench = SessionHarness(answer(200, body))
         error = await bench.fails(method)

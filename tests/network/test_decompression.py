@@ -61,7 +61,7 @@ def unpack(encoding: str, packed: bytes, cuts: list[int] | None = None) -> bytes
 
 @pytest.mark.parametrize("name", PACKERS)
 @given(data=some_data.filter(bool), cuts=st.lists(st.integers(2, 700), max_size=30))
-def test_what_was_packed_comes_out_whatever_the_pieces(name: str, data: bytes, cuts: list[int]) -> None:
+def test_a_packed_body_is_unpacked_from_any_pieces(name: str, data: bytes, cuts: list[int]) -> None:
     encoding, pack = PACKERS[name]
     assert unpack(encoding, pack(data), cuts) == data
 
@@ -69,7 +69,7 @@ def test_what_was_packed_comes_out_whatever_the_pieces(name: str, data: bytes, c
 @pytest.mark.parametrize("name", ["gzip", "stored", "padded"])
 @pytest.mark.parametrize("size", [MIB - 1, MIB, MIB + 1, MIB + 10, MIB + 258, 2 * MIB, 3 * MIB + 77])
 @pytest.mark.parametrize("kind", ["zeros", "text"])
-def test_a_body_larger_than_a_step_comes_out_whole(kind: str, size: int, name: str) -> None:
+def test_a_body_larger_than_a_step_is_unpacked_completely(kind: str, size: int, name: str) -> None:
     data = bytes(size) if kind == "zeros" else (b'{"id":"123","text":"hello"},' * (size // 28 + 1))[:size]
     encoding, pack = PACKERS[name]
     packed = pack(data)
@@ -126,7 +126,7 @@ def test_a_bomb_is_unpacked_in_steps_of_a_mebibyte() -> None:
 
 
 @loop_over("tail", [bytes(4 * MIB), random.Random(1).randbytes(4 * MIB)])
-def test_what_comes_after_the_end_is_not_kept(tail: bytes) -> None:
+def test_bytes_after_the_end_are_discarded(tail: bytes) -> None:
     tracemalloc.start()
     try:
         decompressor = Decompressor("gzip")

@@ -45,7 +45,7 @@ async def test_a_task_that_was_stopped_is_not_cancelled() -> None:
     timer.close()
 
 
-async def test_a_task_goes_on_after_its_time_was_over() -> None:
+async def test_a_task_continues_after_an_expired_limit() -> None:
     task = asyncio.current_task()
     assert task is not None
     timer = ExpiryTimer()
@@ -98,7 +98,7 @@ async def test_a_task_that_was_cancelled_before_expires_all_the_same() -> None:
     timer.close()
 
 
-async def test_long_limits_share_a_look_at_a_whole_second(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_long_limits_share_one_timer_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, times = asyncio.get_running_loop(), list[float]()
     call_at = loop.call_at
     monkeypatch.setattr(
@@ -135,7 +135,7 @@ async def test_a_time_limit_that_is_active_when_the_timer_is_closed_still_ends()
     assert await task == "expired"
 
 
-async def test_the_timer_keeps_nothing_of_the_context_in_which_it_was_set() -> None:
+async def test_the_timer_has_no_reference_to_the_context_of_its_task() -> None:
     class Value:
         """A value as a web framework keeps it for each of its requests."""
 

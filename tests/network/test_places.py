@@ -120,7 +120,7 @@ def test_one_app_has_all_places_and_a_tenth_is_reserved_for_interactive_calls(co
 
 @pytest.mark.parametrize("is_served", [False, True])
 @in_time
-async def test_a_coroutine_that_is_closed_while_it_waits_loses_no_place(is_served: bool) -> None:
+async def test_a_coroutine_closed_while_waiting_loses_no_place(is_served: bool) -> None:
     places = PrioritySemaphore(1)
     app = take_all(places, places.of_app(SHOP))
     waiting = places.acquire(app, "interactive")
@@ -161,9 +161,7 @@ async def test_apps_that_hang_delay_another_app_by_a_moment_at_most(
 
 @pytest.mark.parametrize(("count", "share"), [(2, 1), (10, 5), (100, 50)])
 @in_time
-async def test_an_app_beside_one_that_hangs_has_its_share_and_the_loan_is_paid_back(
-    count: int, share: int
-) -> None:
+async def test_an_app_has_a_full_share_while_another_hangs(count: int, share: int) -> None:
     semaphore = MonitoredSemaphore(count)
     places, stuck = semaphore.places, take_all(semaphore.places, semaphore.apps[GAME])
     tasks = spawn(*(semaphore.visit("interactive", number, 1.0) for number in range(3 * share)))
@@ -195,7 +193,7 @@ async def test_lending_ends_when_a_place_is_free_though_no_call_waits() -> None:
 
 
 @in_time
-async def test_a_waiter_that_is_cancelled_before_its_moment_is_over_lends_nothing() -> None:
+async def test_a_waiter_cancelled_in_the_first_moment_lends_no_place() -> None:
     places = PrioritySemaphore(4)
     take_all(places, stuck := places.of_app(GAME))
     tasks = spawn(places.acquire(places.of_app(SHOP), "bulk"))

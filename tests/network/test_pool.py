@@ -322,7 +322,7 @@ def test_the_limits_of_a_pool_show_source_rate_and_next_slot() -> None:
 
 
 @in_time
-async def test_the_state_of_a_pool_says_who_holds_and_who_waits() -> None:
+async def test_the_state_of_a_pool_shows_holders_and_waiters() -> None:
     pool = Pool("us", 4, timing(), lambda: None)  # type: ignore[arg-type, return-value]
     stuck, well = pool.gates["stuck", "standard"], pool.gates["well", "standard"]
     tasks = [asyncio.create_task(stuck.enter("interactive")) for _ in range(6)]
@@ -348,7 +348,7 @@ def test_a_given_pace_is_shown_as_given() -> None:
     assert (limit.limit, limit.rate, limit.source) == (30, 30, "given")
 
 
-async def test_the_repr_names_the_apps_that_are_held_back() -> None:
+async def test_the_repr_names_the_paused_apps() -> None:
     pool = Pool("us", 10, Timing(lambda: 0.0, asyncio.sleep), lambda: None)  # type: ignore[arg-type, return-value]
     tasks = []
     for number in range(5):

@@ -113,7 +113,7 @@ async def test_a_probe_is_answered_while_others_wait_with_a_sleep_that_never_wai
 
 
 @in_time
-async def test_a_bulk_call_lets_an_interactive_one_get_its_place_with_a_sleep_that_never_waits() -> None:
+async def test_a_bulk_call_yields_to_an_interactive_one_even_if_sleeps_return_at_once() -> None:
     places, order = PrioritySemaphore(1), list[Priority]()
     gate = RateGate(Pacer(Pace()), Timing(lambda: 0.0, no_wait), places, "app-1")
 
@@ -132,7 +132,7 @@ async def test_a_bulk_call_lets_an_interactive_one_get_its_place_with_a_sleep_th
 
 @pytest.mark.parametrize("late", [0, 1, 2])
 @in_time
-async def test_a_leader_cancelled_while_it_wakes_up_is_replaced_by_the_next(late: int) -> None:
+async def test_a_leader_cancelled_at_wake_up_is_replaced_by_the_next(late: int) -> None:
     monitored = MonitoredGate(60.0).spend()
     tasks = spawn(*(monitored.go("bulk", number) for number in range(4)))
     await run_loop(2)
@@ -177,7 +177,7 @@ async def test_a_reply_that_shows_the_end_of_a_limit_releases_the_waiters() -> N
 
 
 @in_time
-async def test_the_expected_wait_of_a_request_is_known_before_it_waits() -> None:
+async def test_the_expected_wait_of_a_request_is_known_in_advance() -> None:
     monitored = MonitoredGate(60.0)
     assert (monitored.gate.expected_wait("bulk"), monitored.gate.expected_wait("interactive")) == (0, 0)
     monitored.spend()

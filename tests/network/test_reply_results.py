@@ -67,7 +67,7 @@ async def test_an_error_with_a_huge_array_is_read_to_64_kib(status: int) -> None
     assert len(server.requests) == 1
 
 
-async def test_the_details_of_an_error_below_64_kib_are_whole() -> None:
+async def test_the_details_of_an_error_below_64_kib_are_complete() -> None:
     details = [{}] * 15_000
     async with (
         FaultyServer(reply({"error": {"code": "ERR_X", "details": details}}, 400)) as server,
@@ -149,7 +149,7 @@ def test_a_small_body_is_not_counted() -> None:
     ],
     ids=["leafy", "nested", "surrogates", "digits", "tags", "attachments", "unknown"],
 )
-async def test_what_needs_reading_record_by_record_does_not_run_on_the_event_loop(
+async def test_record_by_record_decoding_is_off_the_event_loop(
     body: Callable[[], bytes],
 ) -> None:
     reader: ManyRecords[Any] = many(Message)
@@ -206,7 +206,7 @@ async def test_a_deadline_does_not_wait_for_a_decode(monkeypatch: pytest.MonkeyP
         release.set()
 
 
-async def test_other_calls_go_on_while_a_body_is_unpacked() -> None:
+async def test_other_calls_continue_while_a_body_is_unpacked() -> None:
     body = b'{"data":"' + b"x" * (12 << 20) + b'"}'
     turns = 0
 

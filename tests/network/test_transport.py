@@ -87,7 +87,7 @@ async def test_a_redirect_is_not_followed_and_the_key_not_sent_elsewhere(
     assert len(server.requests) == len(METHODS)
 
 
-async def test_cookies_are_not_kept(transport: Transport) -> None:
+async def test_cookies_are_not_stored(transport: Transport) -> None:
     async with FaultyServer(reply(set_cookie="sid=1; Path=/")) as server:
         for _ in range(2):
             await transport.exchange(asked(server), TIMES)
@@ -192,7 +192,7 @@ async def test_a_proxy_is_used() -> None:
 
 @loop_over("status", [403, 502])
 @loop_over("encoding", ["gzip", "br", "nonsense"])
-async def test_an_error_whose_body_cannot_be_unpacked_keeps_its_status(
+async def test_an_error_with_an_unreadable_body_has_the_status(
     transport: Transport, status: int, encoding: str
 ) -> None:
     async with FaultyServer(reply(b"<html>no", status, content_encoding=encoding), reply()) as server:
@@ -200,7 +200,7 @@ async def test_an_error_whose_body_cannot_be_unpacked_keeps_its_status(
         assert (await transport.exchange(asked(server), TIMES)).status == 200
 
 
-async def test_an_error_whose_body_breaks_off_keeps_its_status_and_text(transport: Transport) -> None:
+async def test_an_error_with_a_cut_body_has_status_and_text(transport: Transport) -> None:
     data = reply(b"<html>Blocked", 403).replace(b"Content-Length: 13", b"Content-Length: 99")
     async with FaultyServer(cut(data)) as server:
         got = await transport.exchange(asked(server), TIMES)
@@ -274,7 +274,7 @@ async def test_a_silent_server(transport: Transport, method: str) -> None:
             await transport.exchange(asked(server, method), Timeouts(read=0.05, total=3.0))
 
 
-async def test_a_reply_within_the_time_leaves_no_limit_behind(transport: Transport) -> None:
+async def test_no_time_limit_remains_after_a_reply(transport: Transport) -> None:
     """The next exchange of the same task has all its time."""
     async with FaultyServer(reply(), drip) as server:
         await transport.exchange(asked(server), Timeouts(total=60.0))
@@ -359,7 +359,7 @@ async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, st
 
 
 @loop_over("method", METHODS)
-async def test_a_lost_kept_connection_is_an_error_and_not_replaced_silently(
+async def test_a_lost_idle_connection_is_an_error_and_not_replaced_silently(
     transport: Transport, method: str
 ) -> None:
     async with FaultyServer(reply(), cut(b""), reply()) as server:
@@ -458,7 +458,7 @@ async def test_the_cap_is_exact(transport: Transport, announced: bool, over: int
 
 @pytest.mark.parametrize("status", [302, 400, 401, 503])
 @pytest.mark.parametrize("framing", ["announced", "chunked", "gzip"])
-async def test_an_error_that_is_too_large_keeps_its_status(
+async def test_an_error_with_a_too_large_body_has_the_status(
     transport: Transport, status: int, framing: str
 ) -> None:
     body = b"no " * CAP

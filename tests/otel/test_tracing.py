@@ -126,7 +126,7 @@ async def test_the_span_is_current_during_the_call_and_no_longer(
 
 @pytest.mark.usefixtures("staged")
 @pytest.mark.parametrize("end", ["cancel", "deadline", "close", "close elsewhere"])
-async def test_the_span_of_a_call_that_is_ended_is_ended_with_it(
+async def test_a_span_ends_with_the_call(
     end: str, tracer: trace.Tracer, exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
 ) -> None:
     session = await Stage(forever, telemetry=OpenTelemetryListener(tracer)).opened()
@@ -186,7 +186,7 @@ async def test_without_a_provider_nothing_is_sent_and_nothing_fails() -> None:
 
 
 @pytest.mark.usefixtures("staged")
-async def test_a_call_that_is_not_sampled_says_so_to_the_service() -> None:
+async def test_an_unsampled_call_sends_the_unsampled_flag() -> None:
     tracer = TracerProvider(sampler=ALWAYS_OFF).get_tracer("test")
     stage = Stage(reply(), telemetry=OpenTelemetryListener(tracer, propagate=True))
     await stage.list()

@@ -94,24 +94,24 @@ class Search(Filter, frozen=True, kw_only=True, rename="camel"):
         ({"expires_at": 5, "labels": ["x"]}, b'{"subjectLine":"s","copies":1,"expiresAt":5,"labels":["x"]}'),
     ],
 )
-def test_none_is_not_sent_but_where_null_is_a_value(members: Any, body: bytes) -> None:
+def test_none_is_sent_only_as_an_allowed_null(members: Any, body: bytes) -> None:
     assert json_body(Letter(subject_line="s", **members)) == body
 
 
 @loop_over("name", ["subject_line", "copies"])
 @loop_over("nothing", [None, UNSET])
-def test_a_member_that_is_no_optional_one_is_refused_where_it_is_none(name: str, nothing: Any) -> None:
+def test_none_is_refused_for_a_required_member(name: str, nothing: Any) -> None:
     with pytest.raises(RequestInvalidError, match=f"^{name} = {nothing}: expected "):
         Letter(**{"subject_line": "s", name: nothing})
 
 
 @pytest.mark.parametrize("nothing", [None, UNSET])
-def test_a_filter_that_is_none_is_not_asked_for(nothing: Any) -> None:
+def test_a_filter_of_none_is_not_sent(nothing: Any) -> None:
     assert list(query_pairs(Search(is_open=nothing, since=nothing))) == []
     assert list(query_pairs(Search(is_open=False, since=0))) == [("isOpen", "false"), ("since", "0")]
 
 
-def test_what_was_checked_stays_so() -> None:
+def test_a_checked_struct_cannot_be_changed() -> None:
     labels = ["x"]
     letter = Letter(subject_line="s", labels=labels)
     labels.append("")
@@ -121,7 +121,7 @@ def test_what_was_checked_stays_so() -> None:
         structs.replace(letter, copies=0)
 
 
-def test_a_repr_shows_what_was_given_alone() -> None:
+def test_a_repr_shows_only_given_fields() -> None:
     assert repr(Letter(subject_line="s", reply_to=None)) == "Letter(subject_line='s')"
     assert repr(Search()) == "Search()"
 
@@ -182,7 +182,7 @@ ACCOUNT: dict[str, Any] = {"is_enabled": True, "webhook_url": "https://h", "use_
         NewWebhook(**HOOK, username="u", password="hush"),
     ],
 )  # fmt: skip
-def test_no_repr_shows_what_may_be_a_credential(body: Any) -> None:
+def test_no_repr_shows_a_possible_credential(body: Any) -> None:
     assert b"hush" in json_body(body)
     assert "hush" not in repr(body)
     assert "[hidden]" in repr(body)
@@ -199,7 +199,7 @@ def test_no_repr_shows_what_may_be_a_credential(body: Any) -> None:
         lambda: NewWebhook(**HOOK, username="u", password="hush" * 30),
     ],
 )
-def test_no_error_shows_what_may_be_a_credential(make: Any) -> None:
+def test_no_error_shows_a_possible_credential(make: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"\[hidden\]") as caught:
         make()
     assert "hush" not in str(caught.value)
@@ -210,7 +210,7 @@ def checked_structs(kind: type[Any]) -> Iterator[type[Any]]:
         yield from (each, *checked_structs(each))
 
 
-def test_a_default_is_a_value_that_its_own_rule_takes() -> None:
+def test_every_default_passes_the_check_of_its_field() -> None:
     """A default is not checked when a struct is created."""
     defaults = {
         (kind, field.name): field.default
@@ -223,7 +223,7 @@ def test_a_default_is_a_value_that_its_own_rule_takes() -> None:
         assert convert(value, get_type_hints(kind, include_extras=True)[name]) == value
 
 
-def test_a_mapping_in_the_place_of_a_struct_has_its_members_in_either_spelling() -> None:
+def test_a_mapping_for_a_struct_may_use_either_spelling() -> None:
     pages: Any = [{"page_number": 1}, {"pageNumber": 2}, Page(page_number=3)]
     book = Book(pages=pages, cover={"page_number": 4})  # type: ignore[arg-type]
     assert (
@@ -271,7 +271,7 @@ def test_no_field_is_a_text_with_a_pattern_or_a_container() -> None:
             assert not (has_container and any(meta.pattern for meta in metas)), hint
 
 
-def test_a_window_ends_where_it_begins_or_later() -> None:
+def test_a_window_does_not_end_before_the_begin() -> None:
     windows = [(kind, *ends) for kind in KINDS for ends in getattr(kind, "windows", ())]
     assert len(windows) > 10
     for kind, first, last in windows:
@@ -290,7 +290,7 @@ def test_a_list_with_a_comma_in_an_item_is_refused_when_the_filter_is_made(query
         query()
 
 
-def test_every_field_has_a_line_with_its_meaning_and_what_is_allowed() -> None:
+def test_every_field_has_one_line_of_meaning_and_expected_values() -> None:
     for kind in KINDS:
         lines = pydoc.getdoc(kind).splitlines()
         for name in kind.__struct_fields__:
@@ -299,7 +299,7 @@ def test_every_field_has_a_line_with_its_meaning_and_what_is_allowed() -> None:
             assert line.endswith(f": {'; '.join(words)}")
 
 
-def test_the_meaning_of_a_field_is_under_it_or_in_the_table_of_fields_that_structs_share() -> None:
+def test_every_field_has_a_docstring_or_a_row_in_the_shared_table() -> None:
     assert meaning(MessageQuery, "has_links") == "only messages with links"
     assert meaning(UserQuery, "page") == "the number of the first page, from 1"  # that of its base
     assert meaning(UserChanges, "avatar") == meaning(NewUser, "avatar") == "the address of the user's picture"
@@ -336,7 +336,7 @@ def test_help_of_a_filter_is_readable() -> None:
         (lambda: Deletion(True), "Deletion: Extra positional arguments provided"),
     ],
 )
-def test_a_wrong_name_is_said_with_the_nearest_one(call: Callable[[], Any], words: str) -> None:
+def test_a_wrong_name_is_named_with_the_nearest_one(call: Callable[[], Any], words: str) -> None:
     with pytest.raises(TypeError) as caught:
         call()
     assert str(caught.value) == words
@@ -354,7 +354,7 @@ def test_no_frame_of_a_wrong_call_holds_a_value() -> None:
         assert "hush-5" not in str(caught.value) + "".join(str(frame.locals) for frame in inner)
 
 
-def test_a_type_error_of_another_cause_keeps_its_words() -> None:
+def test_a_type_error_of_another_cause_is_unchanged() -> None:
     class Broken(Filter, frozen=True, kw_only=True):
         def __post_init__(self) -> None:
             raise TypeError("of the struct itself")

@@ -53,7 +53,7 @@ HOOK: Final = {"id": "w1", "name": "First", "webhook_url": "https://example.com/
         (lambda: NewWebhook(**HOOK, password="hush"), "password alone: expected username and password"),
     ],
 )
-def test_what_is_wrong_is_refused_by_its_name(make: Any, fault: str) -> None:
+def test_a_wrong_member_is_refused_by_name(make: Any, fault: str) -> None:
     with pytest.raises(RequestInvalidError, match=f"^{fault}") as caught:
         make()
     assert "hush" not in str(caught.value)

@@ -43,7 +43,7 @@ def test_a_source_without_a_path_has_a_plain_name(source: Any) -> None:
     assert (file.name, file.content_type, file.content) == ("file", "application/octet-stream", b"a,b")
 
 
-def test_a_pipe_is_read_and_its_number_is_not_its_name() -> None:
+def test_a_pipe_is_read_and_has_no_name() -> None:
     reading, writing = os.pipe()
     os.write(writing, b"hello")
     os.close(writing)

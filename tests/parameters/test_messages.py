@@ -45,7 +45,7 @@ def test_a_relative_time_is_read_when_the_filter_is_made(monkeypatch: pytest.Mon
     assert week == MessageQuery(from_timestamp="7d") == MessageQuery(from_timestamp=NOON - timedelta(days=7))
 
 
-def test_a_window_between_moments_ends_where_it_begins_or_later() -> None:
+def test_a_window_between_moments_does_not_end_before_the_begin() -> None:
     assert MessageQuery(from_timestamp=date(2026, 1, 2), to_timestamp=NOON).to_timestamp == 1_767_355_200
     day = date(2026, 1, 2)  # as an end its last second
     assert MessageQuery(from_timestamp=NOON, to_timestamp=day).to_timestamp == 1_767_312_000 + 86_399
@@ -82,7 +82,7 @@ def test_receivers_that_are_none_are_refused(kind: Any, several: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [NewMessage, NewBotMessage])
-def test_a_message_to_nobody_is_refused(kind: Any) -> None:
+def test_a_message_without_a_receiver_is_refused(kind: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^receiver is not given: expected a uid or guid"):
         kind(**TEXT)
     with pytest.raises(RequestInvalidError, match=r"^expected at least one receiver"):
@@ -191,7 +191,7 @@ def test_a_message_has_at_most_65536_bytes_of_json() -> None:
         NewMessage.text("bob", "ü" * longest)
 
 
-def test_what_is_no_json_is_refused_when_it_is_sent() -> None:
+def test_a_value_that_is_no_json_is_refused_when_sent() -> None:
     message = NewMessage(receiver="bob", type="text", data={"text": object()})
     with pytest.raises(RequestInvalidError, match="cannot be sent as JSON"):
         json_body(message)

@@ -143,6 +143,6 @@ def test_an_operation_says_its_cost_its_errors_and_its_optional_arguments() -> N
     assert missing == []
 
 
-def test_only_what_is_sent_once_says_so() -> None:
+def test_only_operations_sent_once_have_that_sentence() -> None:
     sent_once = {name for name, endpoint in OPERATIONS.items() if endpoint.replay == "never"}
     assert {name for name in OPERATIONS if "Sent once" in docstring(operation_method(name))} == sent_once

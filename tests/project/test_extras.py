@@ -57,7 +57,7 @@ COMMAND: Final = "from chatrest._cli import main; main()"
         ("obstore", "from chatrest.export import read; next(read('s3://b'))", "an object store", "cloud"),
     ],
 )
-def test_what_is_not_installed_is_named_where_it_is_needed(
+def test_a_missing_package_is_named_at_first_use(
     missing: str, program: str, subject: str, extra: str
 ) -> None:
     line = outcome(f"sys.modules[{missing!r}] = None; {program}")

@@ -206,7 +206,7 @@ def test_the_table_of_floors_has_every_file() -> None:
     assert {first_name(module) for module in MODULES} <= set(FLOORS)
 
 
-def test_modules_are_loaded_by_name_where_the_table_of_floors_knows_it() -> None:
+def test_modules_loaded_by_name_are_in_the_table_of_floors() -> None:
     loaders = {module for module, each in all_facts().items() if each.loads_by_name}
     assert loaders == set(LOADED_BY_NAME) | LOADERS_OF_OTHERS
 

@@ -96,7 +96,7 @@ def test_docstrings_and_texts_are_in_plain_words() -> None:
     assert matches == []
 
 
-def test_names_say_what_they_hold() -> None:
+def test_names_are_not_vague() -> None:
     names = [(module, *each) for module, facts in all_facts().items() for each in facts.names]
     for file, tree in trees_of_tests().items():
         names += [(file, *each) for each in given_names(ast.walk(tree))]

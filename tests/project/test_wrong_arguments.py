@@ -71,7 +71,7 @@ def test_a_view_refuses_a_wrong_argument(name: str, value: Any) -> None:
         AsyncSession(APP).with_options(**{name: value})
 
 
-def test_a_view_refuses_what_is_no_app_or_user() -> None:
+def test_a_view_refuses_a_wrong_app_or_user() -> None:
     for app in ("app-1", None, App("a", "k")):
         with refused("app"):
             AsyncSession(APP).for_app(app)  # type: ignore[arg-type]

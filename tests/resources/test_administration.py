@@ -160,7 +160,7 @@ MADE: Final = [
 
 
 @loop_over("name", MADE)
-async def test_what_is_made_is_listed_read_changed_and_removed(world: World, name: str) -> None:
+async def test_a_created_object_is_listed_read_changed_and_removed(world: World, name: str) -> None:
     collection = document_path(OPERATIONS[name]).collection
     world.given |= {"role": "made"}
     reads, changes = of_document(collection, "GET"), of_document(collection, "PUT", "PATCH")
@@ -209,7 +209,7 @@ async def test_an_operation_below_a_document_that_does_not_exist_is_refused(worl
             await world.call(name)
 
 
-async def test_roles_and_what_they_may_do(session: AsyncSession) -> None:
+async def test_roles_have_rights(session: AsyncSession) -> None:
     await session.roles.create(NewRole(role="guest", name="Guest", description="d"))
     with pytest.raises(ConflictError, match="taken"):
         await session.roles.create(NewRole(role="guest", name="Guest"))
@@ -226,7 +226,7 @@ async def test_roles_and_what_they_may_do(session: AsyncSession) -> None:
     assert await session.restricted_features.list("guest").collect() == []
 
 
-async def test_an_agent_and_the_names_that_it_has(session: AsyncSession) -> None:
+async def test_an_agent_has_names(session: AsyncSession) -> None:
     agents = session.agents
     uid = (await agents.create(NewAgent(name="Helper", model_meta_data={"a": 1}))).agent.uid
     await agents.update(uid, AgentChanges(description="of the shop", model_meta_data={"b": 2}))

@@ -29,7 +29,7 @@ def assert_agent(agent: Agent) -> None:
     assert (agent.uid, agent.meta_data, agent.model_meta_data) == ("a", {}, {"maxTokens": 5})
 
 
-async def test_an_agent_comes_at_the_root_in_a_member_or_in_data() -> None:
+async def test_an_agent_is_read_at_the_root_in_a_member_or_in_data() -> None:
     assert_agent(await given(AGENT).get("a"))
     assert_agent(await given(b'{"data":%b}' % AGENT).get("a"))
     assert_agent((await given(b'{"agent":%b}' % AGENT).create(NewAgent(name="n"))).agent)
@@ -46,7 +46,7 @@ async def test_agents_are_all_given_where_the_last_page_names_the_way_back_alone
     assert [dict(call.position).get("createdAt") for call in sender.calls] == [None, "5", "6"]
 
 
-async def test_no_repr_of_records_in_a_reply_shows_what_may_be_a_credential() -> None:
+async def test_no_repr_of_a_reply_shows_a_possible_credential() -> None:
     search = await given(b'{"results":[%b]}' % API_TOOL).search_tools("a")
     upload = b'{"uploads":[{"uploadId":"1","s3Key":"k","presignedUrl":"https://h/?sig=Bearer"}]}'
     uploads = await given(upload).initiate_uploads([NewUpload(file_name="f", mime_type="m", file_size=1)])

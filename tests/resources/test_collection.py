@@ -29,7 +29,7 @@ def struct_argument(name: str) -> str | None:
 
 
 @loop_over("name", [name for name in OPERATIONS if struct_argument(name)])
-async def test_none_is_no_body_and_is_refused_by_the_arguments_name(name: str) -> None:
+async def test_none_as_a_body_is_refused_by_argument_name(name: str) -> None:
     collection, _, operation = name.partition(".")
     sender, argument = Sender(REPLY, acting_user="ann"), struct_argument(name)
     method = getattr(collection_class(collection)(sender), operation)

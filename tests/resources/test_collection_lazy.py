@@ -36,7 +36,7 @@ def test_the_attributes_are_in_the_order_of_the_alphabet(door: type) -> None:
     assert names == sorted(names)
 
 
-def test_every_collection_of_the_table_is_an_attribute_of_a_session_or_of_the_management() -> None:
+def test_every_collection_is_an_attribute_of_session_or_management() -> None:
     names = [
         name
         for door in (AsyncSession, AsyncManagement)
@@ -68,6 +68,6 @@ def test_a_look_at_one_operation_loads_its_collection_alone() -> None:
 
 
 @loop_over("name", ["", "members", "members.", "members.nothing", "nothing.list", "collection.x"])
-def test_what_is_no_operation_is_not_in_the_table(name: str) -> None:
+def test_a_name_of_no_operation_is_not_in_the_table(name: str) -> None:
     assert name not in OPERATIONS
     assert OPERATIONS.get(name) is None

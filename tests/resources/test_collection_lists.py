@@ -113,7 +113,7 @@ def users(*uids: str, **meta: Any) -> Listing[User]:
 
 
 @pytest.mark.parametrize("paging", [BY_PAGE, BY_UPDATED])
-async def test_records_are_told_apart_by_their_own_field(paging: Paging) -> None:
+async def test_records_are_identified_by_their_key_field(paging: Paging) -> None:
     endpoint: Endpoint[Any] = Endpoint("users.list", "GET", "/users", many(User), paging=paging)
     cursor = Position("append", updated_at=9)
     send = Sender(users("a", "b", cursor=cursor), users("b", "c", cursor=cursor))
@@ -152,7 +152,7 @@ def messages(call: Call[Any]) -> Listing[Any]:
     return Listing(page.items, Meta(cursor=Position("append", ids[-1] if ids else place)), body)
 
 
-async def test_a_signed_token_goes_on_in_a_session_with_the_same_key_alone() -> None:
+async def test_a_signed_token_is_accepted_only_with_the_same_key() -> None:
     walking = made(Sender(messages, key=b"shared"), LIST(uid="bob"))
     async for message in walking:
         if message.id == "7":

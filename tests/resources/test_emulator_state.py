@@ -13,7 +13,7 @@ ANN, BOB, CAT, DAN = (f"user-00{number}" for number in range(1, 5))
 DEN = NewGroup(guid="den", name="Den", type="public", owner=ANN)
 
 
-async def test_a_key_goes_as_far_as_its_scope(session: AsyncSession) -> None:
+async def test_a_key_is_limited_by_a_scope(session: AsyncSession) -> None:
     made = await session.api_keys.create(NewApiKey(name="Mine"))
     other = session.for_app(App(session.app.app_id, made.api_key, base_url=session.app.base_url))
     await other.users.create(NewUser(uid="ann", name="Ann"))
@@ -23,7 +23,7 @@ async def test_a_key_goes_as_far_as_its_scope(session: AsyncSession) -> None:
     assert (await other.users.get("ann")).uid == "ann"
 
 
-async def test_what_is_imported_again_is_changed_and_not_replaced(session: AsyncSession) -> None:
+async def test_a_repeated_import_changes_and_does_not_replace(session: AsyncSession) -> None:
     users = [UserImport(uid="zoe", name="Zoe", tags=["a"], created_at=100), UserImport(uid="zoe", name="Z")]
     den = GroupImport(guid="den", name="Den", type="public", owner="zoe", created_at=200)
     for user, group in zip(users, (den, GroupImport(guid="den", name="D", type="public")), strict=True):

@@ -58,7 +58,7 @@ async def test_a_service_that_ignores_page_numbers_and_positions_there_is_an_err
         await walk.collect()
 
 
-async def test_a_list_without_a_time_goes_on_by_positions_where_page_numbers_are_ignored() -> None:
+async def test_a_list_continues_by_positions_if_page_numbers_are_ignored() -> None:
     later = {"updatedAt": 6, "affix": "append"}
     sender = Sender(*pages("ab", "ab", cursor=CURSOR), *pages("bc", "", cursor=later))
     assert [group.guid async for group in Groups(sender).list(GroupQuery(per_page=2))] == ["a", "b", "c"]
@@ -74,7 +74,7 @@ async def test_a_token_cannot_move_a_filter() -> None:
         Groups(Sender()).list(query, cursor=str(forged))
 
 
-async def test_a_change_of_scope_that_is_only_acknowledged_gives_the_scope_that_was_asked_for() -> None:
+async def test_an_acknowledged_change_of_scope_returns_the_requested_scope() -> None:
     sender = Sender(b'{"data":{"group":{"guid":"g","name":"G"},"success":{"bob":{"success":true}}}}')
     assert await Members(sender).change_scope("g", "bob", "admin") == MemberScope("g", "bob", "admin")
     assert MEMBERS_CHANGE_SCOPE.reply.record_bytes(b'{"data":{"success":{"bob":{"success":true}}}}') == (

@@ -46,7 +46,7 @@ LISTS: dict[str, tuple[Any, str, str]] = {
 
 
 @loop_over("name", LISTS)
-async def test_each_list_goes_on_from_its_token_and_refuses_those_of_the_others(name: str) -> None:
+async def test_each_list_continues_from_own_tokens_and_refuses_others(name: str) -> None:
     ask, *_ = LISTS[name]
     walk = ask(Messages(Sender(page(1, 2, cursor=Position("append", 2)))))
     async for message in walk:

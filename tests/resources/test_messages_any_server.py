@@ -66,7 +66,7 @@ def page(habits: Habits, total: int, affix: str, start: str | None) -> dict[str,
 
 
 @loop_over("habits", HABITS)
-async def test_every_reaction_comes_once(habits: Habits) -> None:
+async def test_every_reaction_is_returned_once(habits: Habits) -> None:
     for total in (0, 1, CAP - 1, CAP, CAP + 1, 45):
         walk = Messages(Sender(server(habits, total))).list_reactions("5")
         assert sorted(int(reaction.id) for reaction in await walk.collect()) == list(range(1, total + 1))

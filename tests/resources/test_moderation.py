@@ -22,7 +22,7 @@ MESSAGE = b"""{"id":"7","conversationId":"a_user_b","sender":"a","receiverType":
 "flaggedAt":5}]}"""
 
 
-async def test_messages_that_were_handed_in_go_on_by_positions_without_a_size() -> None:
+async def test_submitted_messages_are_paged_by_positions_without_a_size() -> None:
     page = b'{"data":[%b],"meta":{"next":{"affix":"append","sentAt":5,"id":"7"}}}' % MESSAGE
     sender = Sender(page, b'{"data":[],"meta":{"next":{"affix":"append","sentAt":5,"id":"7"}}}')
     query = ModerationQuery(sender="a", moderation_status="pending")

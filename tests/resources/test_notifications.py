@@ -10,7 +10,7 @@ from chatrest.errors import RequestInvalidError
 from tests.session_double import Sender
 
 
-async def test_the_log_goes_on_by_log_ids_and_is_asked_for_no_size() -> None:
+async def test_the_log_is_paged_by_log_ids_without_a_size() -> None:
     first = (
         b'{"data":[{"_id":"a","channel":"push","messageId":7,"messageSentAtMS":5,"notificationTriggered":false,'
         b'"processingStartedAtMS":6,"processingEndedAtMS":8,"totalProcessingTimeInMS":2,"pushToken":"t",'

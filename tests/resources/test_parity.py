@@ -49,7 +49,7 @@ def test_the_operations_are_those_of_the_table() -> None:
 
 
 @loop_over("name", TABLE)
-def test_an_endpoint_says_what_the_table_says(name: str) -> None:
+def test_an_endpoint_matches_the_table(name: str) -> None:
     endpoint, row = OPERATIONS[name], TABLE[name]
     assert (endpoint.method, endpoint.path, endpoint.interface) == (
         row["method"], row["path"], row["interface"],
@@ -129,7 +129,7 @@ WORDS: Final = ("x1", "https://host/x", 1, "1", True, {"a": 1}, ["x1"])
 
 @loop_over("name", OPERATIONS)
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
-async def test_a_method_sends_its_operation_with_each_argument_in_its_place(name: str) -> None:
+async def test_a_method_sends_each_argument_of_the_operation(name: str) -> None:
     endpoint, sender = OPERATIONS[name], Sender(refuse)
     arguments = arguments_of(name)
     result = method_of(name, sender)(**arguments)

@@ -55,7 +55,7 @@ def stored(emulator: Emulator) -> list[Any]:
     return [json.loads(record).get("muid") for record in emulator.store.records(emulator.store.ids())]
 
 
-async def test_a_message_gets_a_muid_of_its_own_unless_it_has_one(session: AsyncSession) -> None:
+async def test_a_message_without_a_muid_gets_a_fresh_one(session: AsyncSession) -> None:
     ann = session.as_user("ann")
     first, second = [await ann.messages.send(BOB) for _ in range(2)]
     assert isinstance(first.muid, str)
@@ -104,7 +104,7 @@ async def test_every_unknown_outcome_of_a_send_has_its_muid(
         emulator.weather.clear()
 
 
-async def test_each_message_stands_once_where_replies_are_lost(
+async def test_each_message_is_stored_once_despite_lost_replies(
     emulator: Emulator, session: AsyncSession
 ) -> None:
     emulator.weather.add(Reset(route="messages.send", processed=True, when=Chance(0.3)))
@@ -177,7 +177,7 @@ async def test_the_newest_messages_are_read_and_no_more(
 
 
 @pytest.mark.parametrize("unit", [1, 1000])
-async def test_many_messages_of_a_few_minutes_do_not_prove_that_it_did_not_arrive(
+async def test_many_messages_of_a_few_minutes_do_not_prove_a_loss(
     emulator: Emulator, session: AsyncSession, monkeypatch: pytest.MonkeyPatch, unit: int
 ) -> None:
     monkeypatch.setattr(sent_messages, "MAX_SEARCHED", 10)
@@ -222,7 +222,9 @@ async def test_wrong_arguments_are_named(session: AsyncSession, arguments: dict[
         ("", "", "m-2", OutcomeUnknownError),
     ],
 )
-async def test_what_a_message_of_the_list_proves(sender: str, receiver: str, muid: str, result: Any) -> None:
+async def test_a_listed_message_with_the_muid_proves_the_send(
+    sender: str, receiver: str, muid: str, result: Any
+) -> None:
     record = {"id": "1", "sender": sender, "receiver": receiver, "receiverType": "user", "muid": "m-1"}
     record |= {"category": "message", "data": {}} if sender else {"category": "poll"}
     first, later = json.dumps({"data": [record]}).encode(), b'{"data":[]}'

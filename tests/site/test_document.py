@@ -22,7 +22,7 @@ from chatrest.site.zone import Zone
 from .chats import Page, message
 
 
-def test_every_message_is_there_once_and_replies_stand_under_what_they_answer(
+def test_every_message_is_shown_once_and_replies_after_their_message(
     out: Path, made: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     result = write_document(out, tmp_path / "all.html", title="The case", timezone="Europe/Berlin",
@@ -48,7 +48,7 @@ def test_every_message_is_there_once_and_replies_stand_under_what_they_answer(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all.html"]
 
 
-def test_earlier_versions_stand_under_what_was_edited(tmp_path: Path) -> None:
+def test_earlier_versions_are_below_the_edited_message(tmp_path: Path) -> None:
     runs = StoredRuns(tmp_path / "out")
     runs.run([json.dumps(message(1, "first words")).encode()])
     runs.run(changed=[json.dumps(message(1, "other words", editedAt=1_800_000_000)).encode()])
@@ -58,7 +58,7 @@ def test_earlier_versions_stand_under_what_was_edited(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["one", "parts", "apps"])
-def test_it_says_by_hashes_of_which_export_it_is(kind: str, tmp_path: Path) -> None:
+def test_a_document_has_the_hashes_of_the_export(kind: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     match kind:
         case "one":

@@ -55,7 +55,7 @@ def test_pages_are_bounded_and_linked_with_one_another(site: Path) -> None:
                 assert anchor in linked.values("id"), (name, link)
 
 
-def test_what_each_reader_fetches_is_small(site: Path) -> None:
+def test_each_reader_fetches_few_bytes(site: Path) -> None:
     assert (site / "site.js").stat().st_size <= 16_384
     assert (site / "site.css").stat().st_size <= 12_288
 
@@ -70,7 +70,7 @@ def test_the_index_leads_to_the_end_of_each_conversation(site: Path, made: list[
     assert str(LONG) in Page(site / str(links["ann_user_bob"]).removesuffix("#end")).values("data-id")
 
 
-def test_what_a_message_has_is_shown(site: Path) -> None:
+def test_a_message_is_shown_with_all_members(site: Path) -> None:
     text = Page(site / page_of(site, "the parent")).text
     words = ["👍 3", "2 replies", "in a thread", "edited by Bob", "Deleted by Ann <b>",
              "@Ann <b> and @nobody", "Ann <b> added Bob", "audio call, initiated", "Pizzatag?",
@@ -78,7 +78,7 @@ def test_what_a_message_has_is_shown(site: Path) -> None:
     assert [each for each in words if each not in text] == []
 
 
-def test_what_has_happened_is_shown_in_its_own_form(tmp_path: Path) -> None:
+def test_each_kind_of_event_has_a_distinct_form(tmp_path: Path) -> None:
     session = {"sessionid": "call-1", "startedAt": START, "endedAt": START + 1234}
     call = {"category": "call", "type": "audio"}
     talk = [
@@ -118,7 +118,7 @@ def test_what_has_happened_is_shown_in_its_own_form(tmp_path: Path) -> None:
     assert f"{('long ' * 50)[:160]}…" in Page(site / "index.html").text
 
 
-def test_earlier_texts_are_below_what_was_edited(tmp_path: Path) -> None:
+def test_earlier_texts_are_below_the_edited_one(tmp_path: Path) -> None:
     runs, site = StoredRuns(tmp_path / "out"), tmp_path / "site"
     runs.run([json.dumps(message(1, "call 0170 1234567")).encode()])
     write_site(runs.folder, site)
@@ -142,7 +142,7 @@ def test_a_deleted_text_is_in_no_file(site: Path) -> None:
     assert [name for name, data in files(site).items() if b"deleted secretly" in data] == []
 
 
-def test_a_large_message_is_shortened_and_whole_on_a_page_of_its_own(site: Path) -> None:
+def test_a_large_message_is_shortened_and_has_a_separate_page(site: Path) -> None:
     name = page_of(site, "The whole message, 25,006 letters")
     assert Page(site / name).text.count("The whole message") == 2
     assert "needle" not in Page(site / name).text

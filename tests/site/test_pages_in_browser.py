@@ -131,7 +131,7 @@ def test_the_column_is_filtered_and_leads_to_other_conversations(browser: Any, s
     until(browser, lambda: "The den & more" in browser.title)
 
 
-def test_all_conversations_are_sorted_and_the_column_says_what_it_shows(
+def test_conversations_are_sorted_and_the_column_has_a_title(
     browser: Any, tmp_path: Path, sized: Callable[..., None]
 ) -> None:
     sort = "const sort = document.querySelector('select'); sort.value = arguments[0]; sort.onchange()"
@@ -225,7 +225,7 @@ def test_days_and_times_are_in_one_zone_wherever_they_are_read(
     assert all_of(browser, "#results time")[0].text[:10] == "2026-01-02"
 
 
-def test_a_search_stands_in_the_address(browser: Any, site: Path, made: list[dict[str, Any]]) -> None:
+def test_a_search_is_part_of_the_address(browser: Any, site: Path, made: list[dict[str, Any]]) -> None:
     open_page(browser, site)
     ids = search(browser, "parcel", person="bob")
     assert ids
@@ -270,9 +270,7 @@ def test_a_search_is_narrowed_by_person_conversation_and_time(
     assert search(browser, '"deleted the"') == set()
 
 
-def test_what_is_typed_is_searched_on_every_page(
-    browser: Any, site: Path, made: list[dict[str, Any]]
-) -> None:
+def test_a_typed_text_is_searched_on_every_page(browser: Any, site: Path, made: list[dict[str, Any]]) -> None:
     open_page(browser, site)
     click(browser, "People")
     browser.find_element("css selector", "input[type=search]").send_keys("parcel")
@@ -297,7 +295,7 @@ def test_texts_that_attack_do_nothing(browser: Any, site: Path) -> None:
     assert all_of(browser, "#results img, #results script") == []
 
 
-def test_a_page_that_holds_an_attack_runs_none_of_it(chromium: Any, site: Path, tmp_path: Path) -> None:
+def test_a_page_with_an_attack_does_not_run_it(chromium: Any, site: Path, tmp_path: Path) -> None:
     """The policy holds even where the templates would not."""
     shutil.copytree(site, tmp_path / "site")
     page = tmp_path / "site" / "people.html"
@@ -479,9 +477,7 @@ def test_the_terms_of_a_query_are_in_each_text_that_it_matches(browser: Any, sit
         assert query != text or grade == 0
 
 
-def test_a_query_matches_as_it_is_written_with_other_accents_or_in_the_middle_of_words(
-    browser: Any, site: Path
-) -> None:
+def test_a_query_matches_other_accents_and_the_middle_of_words(browser: Any, site: Path) -> None:
     cases: list[tuple[str, str, int]] = [
         ("hel", "well, hello", 0), ("ell", "hello", 2), ("el", "hello", 3),
         ("WORLD hello", "Hello, world", 0),

@@ -105,7 +105,7 @@ def test_no_picture_of_a_person_is_named_where_anything_is_hidden(
 
 
 @pytest.mark.parametrize("twice", [False, True], ids=["new", "site that hid nothing"])
-def test_what_is_hidden_is_in_no_file_that_is_handed_on(tmp_path: Path, twice: bool) -> None:
+def test_hidden_values_are_in_no_published_file(tmp_path: Path, twice: bool) -> None:
     site, document = tmp_path / "site", tmp_path / "paper" / "case.html"
     document.parent.mkdir()
     out = make_export(tmp_path / "out", hostile_records(), fill)
@@ -269,7 +269,7 @@ def pseudonyms(names: list[tuple[str, int, int]], app: str = "") -> Pseudonyms:
     return Pseudonyms((*each, app) for each in names)
 
 
-def test_a_name_of_two_apps_is_in_each_of_them_its_own_persons() -> None:
+def test_the_same_name_in_two_apps_is_two_persons() -> None:
     first_app = [("ann", 1, 0), ("Ann Moss", 1, 1), ("bob", 2, 0), ("Max", 1, 1), ("Max", 2, 1)]
     second_app = [("ann", 3, 0), ("Ann Moss", 3, 1), ("eve", 4, 0)]
     redaction = Redaction()
@@ -340,7 +340,7 @@ def test_a_pseudonym_is_of_one_person(names: list[tuple[str, int, int]], expecte
     assert {text: redaction.hide(text) for text in expected} == expected
 
 
-def test_a_name_like_a_pseudonym_names_nobody_else(tmp_path: Path) -> None:
+def test_a_name_like_a_pseudonym_is_not_confused_with_one(tmp_path: Path) -> None:
     names = {"u1": "Person 3", "u2": "Person 1", "u3": "Eva Person", "Bob": "Bob Moss", "bob": "Rob Maier"}
     runs = StoredRuns(tmp_path / "out")
     records = [message(number, "hello", uid, "den") for number, uid in enumerate(names, 1)]

@@ -57,7 +57,7 @@ def test_shards_have_each_term_with_its_pages_in_the_order_of_javascript(
     assert words == [term for term in together if term[0] in "abcé"]
 
 
-def test_what_does_not_fit_into_memory_is_merged(
+def test_an_index_larger_than_memory_is_merged(
     pages: dict[int, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = shards(tmp_path, pages)

@@ -81,7 +81,7 @@ async def test_a_connection_that_sends_half_a_request_is_closed(
         ("GET", "/favicon.ico", {}, 204),
     ],
 )
-async def test_only_who_has_the_address_is_answered(
+async def test_only_requests_with_the_full_address_are_answered(
     method: str, path: str, headers: dict[str, str], status: int, viewer: Viewer,
     browser: aiohttp.ClientSession,
 ) -> None:  # fmt: skip
@@ -117,7 +117,7 @@ async def test_odd_requests_are_refused_without_a_word_on_the_terminal(
     assert {record.name for record in caplog.records} <= {"chatrest.viewer", "asyncio"}
 
 
-async def test_attachments_are_served_as_what_they_are(
+async def test_attachments_are_served_with_their_media_type(
     with_files: Path, browser: aiohttp.ClientSession
 ) -> None:
     async with Viewer(with_files) as viewer:
@@ -134,7 +134,7 @@ async def test_attachments_are_served_as_what_they_are(
                 assert (response.status, await response.read()) == (206, path.read_bytes()[:4])
 
 
-async def test_the_pages_are_those_of_a_site_beside_the_export_and_follow_it(
+async def test_the_pages_equal_those_of_a_site_and_are_updated(
     tmp_path: Path, browser: aiohttp.ClientSession
 ) -> None:
     runs, folder = StoredRuns(tmp_path / "out"), tmp_path / "out.view" / "site"
@@ -194,7 +194,7 @@ async def test_the_pages_of_one_app_are_no_app(tmp_path: Path) -> None:
     assert verify(tmp_path).ok
 
 
-async def test_an_export_that_was_made_again_is_shown_as_it_is(tmp_path: Path) -> None:
+async def test_a_remade_export_is_shown(tmp_path: Path) -> None:
     out = tmp_path / "out"
     for text, killed in (("the first", 0), ("the second", 1)):
         shutil.rmtree(out, ignore_errors=True)

@@ -128,7 +128,7 @@ def _with(number: int, **members: Any) -> Callable[[list[dict[str, Any]]], None]
     ],
     ids=["nothing", "deletion", "reply", "thread", "removal", "name"],
 )
-def test_a_page_is_made_again_where_anything_that_it_shows_has_changed(
+def test_a_page_is_rewritten_if_any_shown_value_has_changed(
     change: Callable[[Any], object] | str, expected: list[str], out: Path, made: list[dict[str, Any]],
     tmp_path: Path, rendered: list[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -147,9 +147,7 @@ def test_a_page_is_made_again_where_anything_that_it_shows_has_changed(
     assert files(tmp_path / "site") == files(tmp_path / "fresh")
 
 
-def test_what_the_service_has_removed_is_shown_as_deleted_and_what_it_shows_again_is_not(
-    tmp_path: Path, rendered: list[str]
-) -> None:
+def test_deleted_and_undeleted_messages_are_shown_as_such(tmp_path: Path, rendered: list[str]) -> None:
     runs, site = StoredRuns(tmp_path / "out"), tmp_path / "site"
     stored = [json.dumps(each).encode() for each in NEWS]
     runs.run(stored[:280])
@@ -171,7 +169,7 @@ def test_what_the_service_has_removed_is_shown_as_deleted_and_what_it_shows_agai
     assert files(site) == files(tmp_path / "fresh")
 
 
-def test_what_a_killed_run_has_finished_is_not_made_again(
+def test_finished_pages_of_a_killed_run_are_not_rewritten(
     out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rendered: list[str]
 ) -> None:
     monkeypatch.setattr(site_files, "_COMMIT_EVERY", 1)
@@ -186,7 +184,7 @@ def test_what_a_killed_run_has_finished_is_not_made_again(
     assert rendered[4:] == rendered[3:4]  # its last state was not committed
 
 
-def test_what_somebody_removed_or_cut_is_written_again(out: Path, tmp_path: Path) -> None:
+def test_a_removed_or_cut_page_is_written_again(out: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     write_site(out, site)
     before = files(site)
@@ -197,7 +195,7 @@ def test_what_somebody_removed_or_cut_is_written_again(out: Path, tmp_path: Path
     assert files(site) == before
 
 
-def test_a_site_with_another_choice_loses_what_is_not_in_it(out: Path, tmp_path: Path) -> None:
+def test_a_site_with_other_options_loses_the_excluded_pages(out: Path, tmp_path: Path) -> None:
     write_site(out, tmp_path / "all")
     next((tmp_path / "all" / "u").iterdir()).unlink()  # somebody has removed it already
     result = write_site(out, tmp_path / "all", conversations=["group_den"])
@@ -211,7 +209,7 @@ def test_a_site_with_another_choice_loses_what_is_not_in_it(out: Path, tmp_path:
 
 
 @pytest.mark.parametrize(("after", "was_whole"), [(0, False), (3, False), (0, True), (9, True), (None, True)])
-def test_a_run_that_dies_leaves_a_site_that_says_so(
+def test_a_killed_run_leaves_a_site_marked_incomplete(
     after: int | None, was_whole: bool, out: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class KilledError(BaseException):
@@ -256,12 +254,12 @@ def test_records_of_any_shape_are_in_the_site(tmp_path: Path) -> None:
     assert write_site(make_export(tmp_path / "out", made), tmp_path / "site").messages == len(odd)
 
 
-def test_an_empty_export_is_a_site_that_says_so(tmp_path: Path) -> None:
+def test_the_site_of_an_empty_export_has_a_note(tmp_path: Path) -> None:
     write_site(make_export(tmp_path / "out", []), tmp_path / "site")
     assert "There are no messages." in Page(tmp_path / "site" / "index.html").text
 
 
-def test_a_text_of_many_megabytes_is_whole_on_its_page_and_found_and_a_name_of_many_letters_is_cut(
+def test_a_text_of_megabytes_is_complete_and_searchable_and_a_long_name_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(NAMES, "ann", "A" * 10_000)
@@ -293,7 +291,7 @@ def test_a_folder_with_something_else_is_refused(out: Path, tmp_path: Path) -> N
         write_site(inner, tmp_path / "site")
 
 
-def test_a_site_of_another_export_is_refused_and_left_as_it_is(out: Path, tmp_path: Path) -> None:
+def test_a_site_of_another_export_is_refused_unchanged(out: Path, tmp_path: Path) -> None:
     write_site(out, tmp_path / "site")
     before = files(tmp_path / "site")
     runs = StoredRuns(tmp_path / "other")
@@ -339,7 +337,7 @@ def test_a_full_disk_is_one_line(
         assert (tmp_path / "site" / "index.html").exists()
 
 
-def test_a_site_has_nothing_but_its_pages(out: Path, tmp_path: Path) -> None:
+def test_a_site_has_only_pages(out: Path, tmp_path: Path) -> None:
     write_site(out, tmp_path / "site", conversations=["group_den"])
     assert not [data for data in files(tmp_path / "site").values() if b"SQLite format" in data]
     assert sorted(path.name for path in (tmp_path / "site.chatrest").iterdir()) == [

@@ -18,7 +18,7 @@ from chatrest.site import write_document, write_site, write_zip
 from .chats import Page, files, make_export, message, page_of, pages
 
 
-def test_members_who_are_silent_are_listed_and_can_be_chosen(tmp_path: Path) -> None:
+def test_silent_members_are_listed_and_selectable(tmp_path: Path) -> None:
     def fill(store: Store) -> None:
         for number in range(15):
             store.add_user(f"silent-{number}", "Same Name" if number < 2 else f"Member {number}")
@@ -38,7 +38,7 @@ def test_members_who_are_silent_are_listed_and_can_be_chosen(tmp_path: Path) -> 
     assert text.count("silent-14") == 1
 
 
-def test_who_has_the_name_of_another_one_is_shown_with_the_uid(tmp_path: Path) -> None:
+def test_users_of_the_same_name_are_shown_with_the_uid(tmp_path: Path) -> None:
     talk = [
         message(number, "hi <@uid:ann>", uid, "den") for number, uid in enumerate(("ann", "Ann", "bob"), 1)
     ]

@@ -185,7 +185,7 @@ async def test_a_walk_within_a_page_reads_ahead_from_there() -> None:
 
 @loop_over("name", ["pages", "max_bytes"])
 @loop_over("value", [0, -1, 1.5, True, "2", None])
-def test_a_bound_is_a_whole_number_from_1(name: str, value: Any) -> None:
+def test_a_bound_is_an_integer_from_1(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=f"{name} = .*: expected a whole number from 1"):
         Service().walk().ahead(**{name: value})
 
@@ -226,7 +226,7 @@ def test_a_cancel_at_any_await_loses_nothing(cancels: int, turn: int, bound: tup
     assert ids == service.expected("append")
 
 
-async def test_a_cancel_while_the_block_is_left_is_raised_after_its_end() -> None:
+async def test_a_cancel_at_the_exit_of_the_block_is_raised_after_it() -> None:
     service = Service(tuple(range(1, 16)))
     walk, leaving = walk_over(suspending(service.fetch), Cursor("q")), asyncio.Event()
 
@@ -258,7 +258,7 @@ async def test_a_limit_that_a_page_fulfils_hides_the_error_after_it() -> None:
             await items.collect()
 
 
-async def test_an_error_of_the_consumer_is_raised_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_error_of_the_consumer_is_raised_unchanged(caplog: pytest.LogCaptureFixture) -> None:
     service = Service(tuple(range(1, 60)), faults={2: ServerError("of a page that was not reached")})
     walk = walk_over(suspending(service.fetch), Cursor("q"))
 

@@ -50,7 +50,7 @@ async def test_a_filter_that_was_ignored_is_one_warning_and_the_records_come_as_
         assert len(warnings()) == 2
 
 
-async def test_an_empty_list_of_a_user_with_the_same_user_says_what_the_inbox_is(warnings: Any) -> None:
+async def test_an_empty_list_of_a_user_with_themself_explains_the_inbox(warnings: Any) -> None:
     service = SmallService(talk(60))
     async with service.session() as session:
         view = session.as_user("eve")
@@ -95,7 +95,7 @@ async def test_messages_of_other_users_are_an_error_before_anything_is_given(
         assert warnings() == []
 
 
-async def test_a_session_may_be_told_to_warn(warnings: Any) -> None:
+async def test_a_session_may_warn_of_wrong_filters(warnings: Any) -> None:
     service = SmallService(talk(5))
     async with service.session() as session:
         with pytest.raises(ActingUserIgnoredError):

@@ -77,7 +77,7 @@ async def ids_of(items: Follower[Any] | Walk[Any], into: list[str]) -> None:
 
 @few
 @given(services(dialect="cursor", text=False, foreign=False), sizes, st.lists(st.integers(0, 4), max_size=5))
-def test_a_token_after_any_item_goes_on_with_the_rest(service: Service, size: int, plan: list[int]) -> None:
+def test_a_token_after_any_item_resumes_at_the_next(service: Service, size: int, plan: list[int]) -> None:
     clock, tokens = Clock(service, plan), []
 
     async def read() -> None:
@@ -127,7 +127,7 @@ def test_any_server_gives_every_new_item_once_or_an_error(server: Server, size: 
         assert ids == list(server.ids), "items were lost without an error"
 
 
-def test_after_an_error_another_follow_goes_on() -> None:
+def test_another_follow_continues_after_an_error() -> None:
     service = Service((1, 2, 3, 4), faults={3: ServerError("final")})
     clock, ids = Clock(service, [2, 2]), []
     walk = clock.walk()
@@ -137,7 +137,7 @@ def test_after_an_error_another_follow_goes_on() -> None:
     assert ids == ["1", "2", "3", "4", "5", "6", "7", "8"]
 
 
-def test_a_limit_ends_it() -> None:
+def test_a_limit_ends_a_follow() -> None:
     clock, ids = Clock(Service((1, 2)), [1, 1, 1, 1]), []
     run(ids_of(clock.walk().limit(4).follow(), ids))
     assert ids == ["1", "2", "3", "4"]
@@ -160,7 +160,7 @@ def waits_of(plan: list[int], every: float = 8, roll: float = 1.0) -> list[float
     return clock.waits
 
 
-def test_waits_lengthen_while_nothing_comes_and_shorten_while_something_does() -> None:
+def test_waits_lengthen_without_news_and_shorten_with_news() -> None:
     assert waits_of([0] * 5) == [1, 2, 4, 8, 8, 8]
     assert waits_of([0, 0, 0, 0, 1, 1, 1, 1, 0]) == [1, 2, 4, 8, 8, 4, 2, 1, 1, 2]
 
@@ -257,7 +257,7 @@ IN_PAGE = Cursor(
         ),
     ],
 )
-def test_a_place_within_a_page_moves_behind_its_last_item(
+def test_a_position_within_a_page_moves_after_the_last_item(
     position: tuple[tuple[str, str], ...], expected: tuple[tuple[str, str], ...]
 ) -> None:
     moved = after_last(structs.replace(IN_PAGE, position=position))

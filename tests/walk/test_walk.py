@@ -41,7 +41,9 @@ pytestmark = pytest.mark.usefixtures("tidy")
 
 @many
 @given(services(), sizes, ways)
-def test_every_message_comes_once_and_in_one_order(service: Service, size: int, affix: str | None) -> None:
+def test_every_message_is_returned_once_and_in_one_order(
+    service: Service, size: int, affix: str | None
+) -> None:
     way = prepared(service, affix)
     ids = all_of(service.walk(size, affix=affix))
     wanted = service.expected(way)
@@ -52,7 +54,7 @@ def test_every_message_comes_once_and_in_one_order(service: Service, size: int, 
 
 @few
 @given(services(inclusive=True, dialect="cursor", foreign=False, pagination=False), ways)
-def test_a_page_that_holds_its_border_alone_is_no_silent_end(service: Service, affix: str | None) -> None:
+def test_a_page_with_only_the_item_of_the_position_is_no_end(service: Service, affix: str | None) -> None:
     """With pages of one record, an inclusive service never gets further: a walk must say so."""
     assume(min(service.ids, default=1) > 0)  # an empty page that stays is an end
     wanted = service.expected(prepared(service, affix))
@@ -67,7 +69,7 @@ def test_a_page_that_holds_its_border_alone_is_no_silent_end(service: Service, a
 
 @few
 @given(services(), sizes, ways)
-def test_pages_hold_what_items_give_and_each_page_can_be_gone_on_from(
+def test_pages_have_the_same_items_and_each_can_be_resumed(
     service: Service, size: int, affix: str | None
 ) -> None:
     prepared(service, affix)
@@ -105,7 +107,7 @@ def test_a_token_after_any_item_leads_to_exactly_the_rest(
 
 @loop_over("habits", [{"text": True}, {"dialect": "pages"}])
 @loop_over(("size", "other"), [(4, 2), (2, 4), (3, 5)])
-def test_another_page_size_in_the_midst_of_a_page_repeats_nothing(
+def test_another_page_size_in_the_middle_of_a_page_repeats_nothing(
     habits: dict[str, Any], size: int, other: int
 ) -> None:
     service = Service(tuple(range(1, 10)), **habits)
@@ -150,7 +152,7 @@ def test_errors_cancels_and_breaks_lose_nothing_and_repeat_nothing(
 
 @few
 @given(services(), sizes, ways, st.integers(0, 6))
-def test_after_an_error_collect_leaves_the_walk_where_it_was(
+def test_collect_does_not_move_the_walk_on_an_error(
     service: Service, size: int, affix: str | None, fault: int
 ) -> None:
     prepared(service, affix)
@@ -195,7 +197,7 @@ async def test_a_cancelled_task_leaves_the_walk_ready_for_another() -> None:
 
 @few
 @given(services(way="append"), sizes, st.integers(0, 12))
-def test_what_is_new_after_an_end_comes_once_and_alone(service: Service, size: int, more: int) -> None:
+def test_new_items_after_an_end_are_returned_once(service: Service, size: int, more: int) -> None:
     assume(not service.text or service.inside == "ascending")
     assume(service.dialect != "pages" or service.inside == "ascending")
     affix = None if service.dialect == "pages" else "append"
@@ -205,7 +207,7 @@ def test_what_is_new_after_an_end_comes_once_and_alone(service: Service, size: i
     assert before + all_of(walk) == service.expected("append")
 
 
-def test_a_walk_that_is_awaited_or_iterated_like_a_list_says_what_to_write() -> None:
+def test_awaiting_or_iterating_a_walk_raises_with_a_hint() -> None:
     walk = Service((1, 2)).walk()
 
     async def awaited() -> None:
@@ -236,7 +238,7 @@ def test_limit_gives_the_next_few_and_no_more(
     assert all_of(rest) == whole[taken + count :][:more]
 
 
-def test_a_thorough_walk_of_a_limited_one_keeps_what_is_left() -> None:
+def test_thorough_of_a_limited_walk_keeps_the_remaining_limit() -> None:
     walk = Service(tuple(range(1, 10))).walk().limit(5)
     assert run(first(walk, 2)) == ["1", "2"]
     assert all_of(walk.thorough()) == ["3", "4", "5"]
@@ -333,7 +335,7 @@ def test_the_end_needs_no_further_request_where_the_reply_shows_it() -> None:
     assert [asked["limit"] for asked in service.asked] == ["20", "20"]
 
 
-def test_a_page_that_holds_more_than_was_asked_for_is_cut_and_goes_on_inside() -> None:
+def test_a_page_with_too_many_items_is_cut_and_resumed_inside() -> None:
     service = Service(tuple(range(1, 10)))
     walk = walk_over(service.fetch, service.walk(5).cursor, facts_for(9, size_asked=True))
     pages = [run(walk.page(4)) for _ in range(3)]
@@ -352,7 +354,7 @@ def test_a_limit_is_the_end_and_another_walk() -> None:
     assert [page.next is None for page in pages] == [False, True, True]
 
 
-def test_after_an_error_the_walk_is_where_it_was() -> None:
+def test_an_error_does_not_move_the_walk() -> None:
     service = Service(tuple(range(1, 41)), faults={1: ServerError("oops")})
     walk = service.walk(4)
     before = str(walk.cursor)

@@ -100,7 +100,7 @@ kinds = loop_over("kind", ["number", "text", "time"])
 @kinds
 @loop_over("before", [0, 1, 4])
 @loop_over("empty", [False, True])
-def test_cursors_that_go_round_are_an_error_after_their_items_also_of_a_resumed_walk(
+def test_repeated_cursors_are_an_error_after_their_items(
     length: int, kind: str, before: int, empty: bool
 ) -> None:
     if length == 1 and empty:  # an empty page that stays is an end
@@ -127,9 +127,7 @@ def test_cursors_that_go_round_are_an_error_after_their_items_also_of_a_resumed_
 
 @lengths
 @kinds
-def test_after_a_cursor_error_the_walk_asks_again_and_goes_on_if_the_service_has_recovered(
-    length: int, kind: str
-) -> None:
+def test_a_walk_continues_after_a_cursor_error_if_the_service_recovers(length: int, kind: str) -> None:
     circle = Circle(length, before=2, kind=kind)
     walk, ids = circle.walk(), []
     for _ in range(2):
@@ -145,7 +143,7 @@ def test_after_a_cursor_error_the_walk_asks_again_and_goes_on_if_the_service_has
 # ── what is shown ──
 
 
-def test_a_walk_tells_where_it_stands() -> None:
+def test_a_walk_shows_the_position() -> None:
     walk = Service((1, 2, 3)).walk()
     assert repr(walk) == "<Walk messages.list_user: not begun>"
     run(first(walk, 2))
@@ -153,7 +151,7 @@ def test_a_walk_tells_where_it_stands() -> None:
     assert weakref.ref(walk)() is walk
 
 
-def test_a_page_shows_how_much_it_holds_and_not_what() -> None:
+def test_the_repr_of_a_page_shows_counts_and_no_items() -> None:
     page: Page[Item] = Page([Item("1")], Meta(), b'{"secret":"s3cr3t"}', Cursor("q"))
     assert repr(page) == str(page) == f"{page}" == "<Page of 1 items, 19 bytes>"
 
@@ -194,7 +192,7 @@ def test_a_code_of_no_messages_is_an_empty_list() -> None:
         (FIRST, "ERR_ROUTE_NOT_FOUND"),
     ],
 )
-def test_what_is_missing_itself_is_no_end(first: Listing[Item] | None, code: str | None) -> None:
+def test_a_404_of_the_collection_is_no_end(first: Listing[Item] | None, code: str | None) -> None:
     with pytest.raises(NotFoundError):
         all_of(walk_over(failing(first, missing(code)), START))
 
@@ -261,9 +259,7 @@ def test_an_item_that_is_listed_and_cannot_be_asked_from_hides_nothing(
 
 @loop_over("has_cursor", [True, False])
 @loop_over(("count", "size"), [(1, 1000), (2, 1000), (5, 2), (101, 100), (4, 2)])
-def test_a_service_that_refuses_what_is_after_the_last_item_has_shown_all(
-    has_cursor: bool, count: int, size: int
-) -> None:
+def test_a_refused_page_after_the_last_item_is_the_end(has_cursor: bool, count: int, size: int) -> None:
     async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
         place = int(dict(position).get("id", "0"))
         page = list(range(place + 1, count + 1))[:size]
@@ -322,7 +318,7 @@ def test_small_lists_cost_next_to_no_request_more() -> None:
 
 @few
 @given(st.permutations(range(1, 13)), st.integers(1, 5), st.sampled_from(["append", "prepend"]))
-def test_a_list_that_goes_by_time_comes_in_that_order_and_is_resumable(
+def test_a_list_by_time_is_returned_in_that_order_and_resumable(
     ids: list[int], size: int, direction: Any
 ) -> None:
     items = [Item(str(each), 100 + place) for place, each in enumerate(ids)]
@@ -389,13 +385,13 @@ class Numbered:
 
 
 @loop_over("inserts", [{1: "x"}, {1: "xy"}, {2: "x"}, {1: "x", 2: "y"}])
-def test_a_numbered_list_that_grows_at_its_front_repeats_nothing_and_loses_nothing(inserts: Any) -> None:
+def test_a_numbered_list_that_grows_at_the_front_loses_and_repeats_no_item(inserts: Any) -> None:
     names = all_of(Numbered("abcdefgh", inserts=inserts).walk())
     assert names == list("abcdefgh")
 
 
 @pytest.mark.parametrize("inserts", ["", "x", "xy"])
-def test_a_token_of_a_numbered_list_that_has_grown_since_goes_on_behind_its_last_item(inserts: str) -> None:
+def test_a_token_of_a_grown_numbered_list_resumes_after_the_last_item(inserts: str) -> None:
     tokens = run(tokens_of(Numbered("abcdefgh").walk()))
     for place, (name, token) in enumerate(tokens, 1):
         service = Numbered(inserts + "abcdefgh")

@@ -114,7 +114,7 @@ def expected(service: ShiftingService) -> list[str]:
 @loop_over("way", ["append", "prepend"])
 @loop_over("thorough", [False, True])
 @loop_over("is_missing_an_error", [False, True])
-def test_a_walk_goes_on_where_the_item_that_it_stands_on_is_deleted(
+def test_a_walk_continues_if_the_item_of_the_position_is_deleted(
     dialect: str, counts: str, way: str, thorough: bool, is_missing_an_error: bool
 ) -> None:
     service = ShiftingService(15, dialect, counts, way, is_missing_an_error)
@@ -127,7 +127,9 @@ def test_a_walk_goes_on_where_the_item_that_it_stands_on_is_deleted(
 @loop_over("counts", COUNTS)
 @loop_over("way", ["append", "prepend"])
 @loop_over("size", [3, 4, 5, 20])
-def test_an_honest_list_pays_no_request_for_it(dialect: str, counts: str, way: str, size: int) -> None:
+def test_the_check_costs_no_request_for_an_ordinary_list(
+    dialect: str, counts: str, way: str, size: int
+) -> None:
     service = ShiftingService(15, dialect, counts, way)
     assert all_of(service.walk(size)) == expected(service)
     sign = 1 if way == "append" else -1
@@ -137,7 +139,7 @@ def test_an_honest_list_pays_no_request_for_it(dialect: str, counts: str, way: s
 
 
 @loop_over("way", ["append", "prepend"])
-def test_the_token_after_a_page_goes_on_although_its_item_is_deleted(way: str) -> None:
+def test_a_token_resumes_although_its_item_is_deleted(way: str) -> None:
     service = ShiftingService(9, way=way)
     border = 6 if way == "append" else 4
     walk = service.walk(3)
@@ -148,7 +150,7 @@ def test_the_token_after_a_page_goes_on_although_its_item_is_deleted(way: str) -
     assert all_of(service.walk(3, token=token)) == expected(service)[6:]
 
 
-def test_a_list_without_an_order_of_ids_whose_places_are_gone_is_an_error_and_no_end() -> None:
+def test_an_unordered_list_without_the_known_positions_is_an_error() -> None:
     service = ShiftingService(12, "updatedAt")
     service.before = {3: lambda service: service.delete(9, 6)}
     ids: list[str] = []
@@ -180,7 +182,7 @@ CHANGES = st.lists(
     st.sampled_from(DIALECTS), st.sampled_from(COUNTS), WAYS, st.integers(2, 6), st.integers(0, 20), CHANGES,
     st.booleans(), st.booleans(),
 )  # fmt: skip
-def test_every_item_that_stayed_comes_once(
+def test_every_remaining_item_is_returned_once(
     dialect: str, counts: str, way: str, size: int, count: int, changes: list[Any], thorough: bool,
     is_missing_an_error: bool,
 ) -> None:  # fmt: skip

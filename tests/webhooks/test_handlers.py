@@ -65,7 +65,7 @@ async def test_a_request_that_is_not_a_delivery_is_refused(
 
 @pytest.mark.parametrize("seconds", [0.5, 0.0])
 @virtual
-async def test_the_server_hangs_up_on_a_stranger_who_never_ends(seconds: float) -> None:
+async def test_the_server_closes_an_unauthenticated_endless_request(seconds: float) -> None:
     """In silence it waits half a second; of a stream it reads a little more than a MiB."""
     handler = Handler()
     async with TestServer(application(handler)) as server:

@@ -42,7 +42,7 @@ def test_a_delivery_of_each_trigger_is_a_typed_event(
     assert "s3cr3t" not in repr(event)
 
 
-def test_the_envelopes_other_members_are_kept() -> None:
+def test_other_members_of_the_envelope_are_preserved() -> None:
     assert event_of("call_ended", type="call").type == "call"
     legacy = parse_event(delivery("after_message", MESSAGE, origin={"platform": "web"}, chatAPIVersion="v3"))
     assert (legacy.origin, legacy.chat_api_version) == ({"platform": "web"}, "v3")
@@ -138,7 +138,7 @@ def test_a_reaction_without_an_id_is_typed() -> None:
          "data.messages: expected array, got whole number"),
     ],
 )  # fmt: skip
-def test_what_no_class_holds_is_an_unknown_event(trigger: str, data: Any, reason: str) -> None:
+def test_a_record_of_no_class_is_an_unknown_event(trigger: str, data: Any, reason: str) -> None:
     body = delivery(trigger, data)
     event = parse_event(body)
     assert isinstance(event, UnknownEvent)

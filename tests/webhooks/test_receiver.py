@@ -51,7 +51,7 @@ async def test_an_event_is_acknowledged_after_its_handler() -> None:
 
 
 @virtual
-async def test_a_late_handler_goes_on_and_the_repetition_runs_it_again() -> None:
+async def test_a_late_handler_continues_and_a_repetition_runs_it_again() -> None:
     handler = Handler(takes(5.0), at_once)
     client = AsgiClient(asgi_app(handler))
     assert await status(client) == 503
@@ -98,7 +98,7 @@ async def test_a_trigger_of_a_stranger_is_logged_in_plain_characters(
 
 
 @virtual
-async def test_a_handler_outlives_its_request() -> None:
+async def test_a_handler_continues_after_the_request_ends() -> None:
     handler = Handler(takes(1.0))
     client = AsgiClient(asgi_app(handler))
     request = asyncio.create_task(client.post())
@@ -196,7 +196,7 @@ async def test_a_request_that_is_not_a_delivery_is_refused(
 
 
 @virtual
-async def test_the_event_loop_goes_on_while_a_large_body_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_body_is_parsed_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[bool] = []
 
     def parse(body: bytes) -> Event:

@@ -25,7 +25,7 @@ HELLO = ("call", "messages.send", "receiver=user-002", "type=text", 'data={"text
 FAILURE = b'{"error": {"code": "ERR_PERMISSION_DENIED", "message": "Not any more."}}'
 
 
-def test_a_list_with_a_limit_is_continued_with_the_rest_of_it_and_csv_without_its_header(
+def test_a_continued_list_has_the_remaining_items_and_csv_no_second_header(
     command: Run, proxy: MakeProxy
 ) -> None:
     args = ("messages", "user-001", "--page-limit", "10", "--format", "csv", "--limit", "25")
@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_read(command: Run, tmp_path: Path) -> None:
         (["members.kick", "--limit", "1"], "No such option '--limit'"),
     ],
 )
-def test_what_is_wrong_is_one_line_and_nothing_is_sent(
+def test_a_wrong_command_prints_one_line_and_sends_nothing(
     command: Run, proxy: MakeProxy, args: list[str], words: str
 ) -> None:
     paths: list[str] = []
@@ -173,7 +173,7 @@ def test_the_help_of_an_operation_names_its_parameters(name: str) -> None:
         ("moderation.create_keyword_list", "file=@FILE @ and the path of a file"),
     ],
 )
-def test_the_help_says_what_happens(name: str, words: str) -> None:
+def test_the_help_describes_the_operation(name: str, words: str) -> None:
     text = CliRunner().invoke(root, ["call", name, "-h"]).stdout
     assert words in " ".join(text.split())
 

@@ -156,7 +156,7 @@ def test_a_value_that_is_not_allowed_is_the_structs_own_error(text: str, words: 
         body(text)
 
 
-def test_single_members_replace_those_of_a_whole_body() -> None:
+def test_single_members_replace_those_of_a_complete_body() -> None:
     files = {"b.json": '{"uid": "b", "isOpen": true, "tags": ["x"], "note": null}'}
     given = ("uid=a", "apiKey=k", "on_behalf_of=c", "body=@b.json", "tags=y", 'tags=["z,1"]')
     made = call(*given, read_file=files.__getitem__)
@@ -191,7 +191,7 @@ def test_all_wrong_and_missing_names_are_in_one_error() -> None:
 
 
 @loop_over("name", OPERATIONS)
-def test_every_parameter_of_the_table_has_a_name_of_its_own(name: str) -> None:
+def test_no_two_parameters_of_an_operation_share_an_option_name(name: str) -> None:
     endpoint, parameters = OPERATIONS[name], Parameters(OPERATIONS[name])
     assert len({parameter.name for parameter in parameters.all}) == len(parameters.all)
     for kind, place in ((endpoint.query, "query"), (endpoint.body, "body")):

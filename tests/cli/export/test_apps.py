@@ -94,7 +94,7 @@ def test_wrong_usage_is_one_line_and_makes_no_folder(command: Run, apps: Path, o
     assert not out.exists()
 
 
-def test_an_interrupted_run_names_the_command_that_goes_on(
+def test_an_interrupted_run_prints_the_command_to_continue(
     process: Start, tmp_path: Path, out: Path, service: EmulatorThread
 ) -> None:
     path = tmp_path / "apps.toml"

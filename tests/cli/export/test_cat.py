@@ -37,13 +37,13 @@ def cat(*args: object) -> Result:
     return CliRunner().invoke(root, ["cat", *map(str, args)])
 
 
-def test_every_message_is_a_line_as_it_was_served(folder: Path) -> None:
+def test_every_message_is_one_line_with_the_served_bytes(folder: Path) -> None:
     result = cat(folder, "--source", "user ann")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout_bytes.splitlines() == RECORDS
 
 
-def test_what_is_not_utf_8_can_be_read_as_json(folder: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_printed_as_json(folder: Path) -> None:
     [line] = cat(folder, "--source", "group den").stdout_bytes.splitlines()
     assert json.loads(line)["data"]["text"] == "\ufffd"
 
@@ -76,7 +76,7 @@ def of_people(tmp_path: Path) -> Path:
     return runs.folder
 
 
-def test_it_answers_what_a_person_asks(of_people: Path) -> None:
+def test_cat_selects_by_source_user_and_time(of_people: Path) -> None:
     assert ids(cat(of_people, "--sender", "ann")) == ["1", "3", "4"]
     assert ids(cat(of_people, "--sender", "ann", "--sort", "time")) == ["3", "1", "4"]
     assert ids(cat(of_people, "--conversation", "group_den")) == ["3"]

@@ -122,7 +122,7 @@ def test_a_folder_of_several_exports_names_one(command: Run, out: Path) -> None:
 
 @pytest.mark.parametrize("name", ["verify", "cat", "status"])
 @pytest.mark.usefixtures("buckets")
-def test_what_is_no_export_is_wrong_usage(command: Run, tmp_path: Path, name: str) -> None:
+def test_a_folder_without_an_export_is_wrong_usage(command: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     for path, words in (
         ("", "it has no manifest.json and no journal"),
@@ -155,7 +155,7 @@ def test_an_export_in_a_store_is_made_read_checked_and_merged(
     assert (estimate["export"], estimate["messages"]) == (address, 0)
 
 
-def test_without_the_extra_one_sentence_says_what_to_install(
+def test_a_missing_extra_is_named_with_the_command_to_install_it(
     command: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)

@@ -64,7 +64,7 @@ def test_an_export_of_parts_has_one_summary(service: EmulatorThread, command: Ru
     assert "is an export of 3 parts, and not of 4" in refused
 
 
-def test_a_run_of_one_part_says_nothing_of_the_others(command: Run, out: Path) -> None:
+def test_the_summary_of_one_part_does_not_mention_other_parts(command: Run, out: Path) -> None:
     first = command("export", str(out), "--parts", "2", "--part", "0")
     assert first.exit_code == 0, first.output
     summary, count = summary_of(first), len(ids_of(out / "part=00"))
@@ -135,7 +135,7 @@ def test_tables_are_in_the_folder_and_in_the_summary(command: Run, out: Path) ->
     assert json.loads(again.stdout)["tables"] == {"users": len(lines)}
 
 
-def test_the_summary_names_what_is_not_there(tmp_path: Path) -> None:
+def test_the_summary_names_missing_messages(tmp_path: Path) -> None:
     counts = AttachmentCounts(stored=1200, fetched=3, bytes=2_500_000, gone=2, failed=1)
     expected = "1,200, 3 of them new (2.5 MB), 2 no longer on their server, 1 failed"
     assert attachments_text(counts) == expected
@@ -162,7 +162,7 @@ def test_a_dry_run_writes_nothing(service: EmulatorThread, command: Run, out: Pa
     assert summary["messages"] == f"at least {len(stored):,} new; the app's newest id is {newest}"
 
 
-def test_a_dry_run_whose_only_source_is_refused_is_a_failure(command: Run, out: Path) -> None:
+def test_a_dry_run_fails_if_the_only_source_is_refused(command: Run, out: Path) -> None:
     result = command("export", str(out), "--dry-run", "--group", "nowhere")
     assert summary_of(result)["refused"].startswith("group nowhere: ")
     assert result.exit_code == 1
@@ -172,7 +172,7 @@ def test_a_dry_run_whose_only_source_is_refused_is_a_failure(command: Run, out: 
 # ── load ──
 
 
-def test_it_says_what_it_has_loaded(tmp_path: Path) -> None:
+def test_load_prints_the_loaded_counts(tmp_path: Path) -> None:
     runs, database = StoredRuns(tmp_path / "out"), str(tmp_path / "chat.sqlite")
     runs.run([record(1, text="a\0b"), record(2, text="invoice")])
     result = CliRunner().invoke(root, ["load", str(runs.folder), database])

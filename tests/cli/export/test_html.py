@@ -31,7 +31,7 @@ def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_site_is_written_and_the_summary_says_where(backup: Path, tmp_path: Path) -> None:
+def test_the_summary_has_the_path_of_the_written_site(backup: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     args = ["html", str(backup), str(site), "--title", "My <chats>"]
     result = CliRunner().invoke(root, args)
@@ -72,7 +72,7 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
         (["load", "{out}", "mysql://x"], "DATABASE mysql://…: expected a file"),
     ],
 )
-def test_what_cannot_be_shown_is_a_line_and_status_2(
+def test_a_folder_that_cannot_be_shown_is_one_line_and_status_2(
     args: list[str], expected: str, backup: Path, tmp_path: Path
 ) -> None:
     given = [each.format(out=backup, new=tmp_path / "new") for each in args]
@@ -96,7 +96,7 @@ def test_a_site_is_packed_and_a_document_is_written(backup: Path, tmp_path: Path
     assert "Asia/Tokyo" in (tmp_path / "case.html").read_text()
 
 
-def test_a_viewer_prints_its_address_and_runs_until_it_is_stopped(backup: Path, process: Start) -> None:
+def test_a_viewer_prints_an_address_and_runs_until_a_signal(backup: Path, process: Start) -> None:
     started = process("view", str(backup), "--title", "Seen")
     assert started.stdout is not None
     address = started.stdout.readline().decode().strip()

@@ -75,7 +75,7 @@ def test_a_complete_export(command: Run, out: Path, service: EmulatorThread) -> 
     assert command("verify", str(out)).stdout.endswith(" (all users, since=2020-01-01)\n")
 
 
-async def test_what_the_apps_own_list_shows_is_not_called_all(tmp_path: Path) -> None:
+async def test_a_count_from_the_app_list_is_not_called_complete(tmp_path: Path) -> None:
     service = SmallService(talk(20), users=["ann", "bob", *(f"user-{number}" for number in range(9))])
     async with service.session() as session:
         assert (await export(session, tmp_path / "out")).complete
@@ -96,7 +96,7 @@ def test_nothing_is_changed_and_nothing_asked(command: Run, out: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
 
 
-def test_a_failed_source_is_named_and_what_goes_on_with_it(command: Run, out: Path) -> None:
+def test_a_failed_source_is_named_with_the_command_to_continue(command: Run, out: Path) -> None:
     out = out.with_name("other")
     sources = ["--user", "user-001", "--group", "nowhere", "--quiet"]
     command("export", str(out), "--user", "user-002", *sources)
@@ -110,7 +110,7 @@ def test_a_failed_source_is_named_and_what_goes_on_with_it(command: Run, out: Pa
     assert f" export {out} --change-plan" in lines["next"]
 
 
-def test_without_a_journal_it_cannot_be_continued(command: Run, out: Path) -> None:
+def test_an_export_without_a_journal_is_not_continuable(command: Run, out: Path) -> None:
     for path in out.glob("journal*"):
         path.unlink()
     assert (facts(command, out)["state"]) == "not complete"
@@ -128,7 +128,7 @@ def test_a_file_that_is_gone_or_cut_is_damage(command: Run, out: Path) -> None:
     assert f" verify {out} " in lines["next"]
 
 
-def test_a_damaged_manifest_is_told(command: Run, out: Path) -> None:
+def test_a_damaged_manifest_is_reported(command: Run, out: Path) -> None:
     (out / "manifest.json").write_text("{}")
     members = facts(command, out)
     assert (members["state"], members["plan"]["all_users"]) == ("damaged", True)
@@ -136,13 +136,13 @@ def test_a_damaged_manifest_is_told(command: Run, out: Path) -> None:
     assert text(command, out)["export"].startswith(f"{out}, ndjson, DAMAGED")
 
 
-def test_before_the_first_manifest_it_is_interrupted(command: Run, out: Path) -> None:
+def test_an_export_without_a_first_manifest_is_interrupted(command: Run, out: Path) -> None:
     (out / "manifest.json").unlink()
     assert facts(command, out)["state"] == "interrupted"
     assert text(command, out)["next"].endswith(f" export {out}   # continues it")
 
 
-def test_the_messages_of_a_first_run_are_counted_before_its_manifest(command: Run, tmp_path: Path) -> None:
+def test_a_first_run_counts_messages_before_the_manifest_exists(command: Run, tmp_path: Path) -> None:
     with StoredExport(tmp_path / "out", Plan(users=["ann"])) as stored:
         stored.commit({"user ann": [record(number) for number in range(1, 6)]})
         members = facts(command, tmp_path / "out")
@@ -173,7 +173,7 @@ def test_parts_are_one_summary_and_a_line_for_each_that_is_not_complete(command:
     assert lines["next"].endswith(f" export {parts.folder}   # continues it")
 
 
-def test_what_a_manifest_says_cannot_steer_a_terminal(command: Run, out: Path) -> None:
+def test_control_characters_of_a_manifest_are_escaped(command: Run, out: Path) -> None:
     manifest = read(out / "manifest.json")
     manifest.complete, manifest.reasons = False, ["\x1b[2Jgone\u202e"]
     (out / "manifest.json").write_bytes(encode(manifest))

@@ -43,7 +43,7 @@ def test_open_interactive_requests_go_at_once() -> None:
 
 
 @pytest.mark.parametrize("rate_class", DOCUMENTED_RATES)
-def test_open_twenty_bulk_requests_go_at_once_and_then_their_rate_doubles_up_to_the_documented_one(
+def test_open_bulk_requests_start_at_twenty_and_double_up_to_the_documented_rate(
     rate_class: str,
 ) -> None:
     documented = DOCUMENTED_RATES[rate_class]
@@ -83,7 +83,7 @@ def test_open_replies_that_never_come_do_not_advance_the_bulk_ramp() -> None:
 @pytest.mark.parametrize("urgent", [True, False])
 @pytest.mark.parametrize("accepted", [0, 300])
 @given(seconds=st.floats(0.1, 120), others=st.lists(st.floats(0, 120), max_size=5), part=st.floats(0, 0.99))
-def test_held_a_named_time_is_obeyed_exactly(
+def test_hold_waits_exactly_the_named_time(
     accepted: int, urgent: bool, seconds: float, others: list[float], part: float
 ) -> None:
     pacer = refused_at(100.0, accepted, seconds)
@@ -97,7 +97,7 @@ def test_held_a_named_time_is_obeyed_exactly(
     assert pacer.delay(end + 1e-6, urgent=urgent) == 0
 
 
-def test_held_without_a_named_time_one_probe_goes_at_a_time_after_waits_that_grow() -> None:
+def test_hold_without_a_named_time_sends_single_probes_after_growing_waits() -> None:
     pacer, now, waits = refused_at(0.0), 0.0, list[float]()
     for _ in range(20):
         waits.append(pacer.delay(now, urgent=True))
@@ -110,7 +110,7 @@ def test_held_without_a_named_time_one_probe_goes_at_a_time_after_waits_that_gro
     assert waits[-1] == 30
 
 
-def test_held_a_probe_without_a_reply_is_followed_by_another_one() -> None:
+def test_hold_sends_another_probe_after_one_without_a_reply() -> None:
     pacer = refused_at(0.0)
     for end in (pacer.forget, pacer.give_back):
         pacer.take(1.0, urgent=True)
@@ -119,7 +119,7 @@ def test_held_a_probe_without_a_reply_is_followed_by_another_one() -> None:
         assert pacer.delay(1.0, urgent=True) == 0
 
 
-def test_held_a_probe_that_is_never_answered_holds_the_others_for_ten_seconds_at_most() -> None:
+def test_hold_waits_ten_seconds_at_most_for_the_reply_to_a_probe() -> None:
     pacer = refused_at(0.0)
     pacer.take(1.0, urgent=False)
     assert pacer.delay(10.9, urgent=True) > 0
@@ -131,7 +131,7 @@ def test_held_a_probe_that_is_never_answered_holds_the_others_for_ten_seconds_at
 
 
 @pytest.mark.parametrize("is_forgotten", [False, True])
-def test_held_the_time_of_a_newer_probe_does_not_change_the_rate_that_an_older_one_shows(
+def test_hold_measures_the_rate_from_the_probe_that_was_answered(
     is_forgotten: bool,
 ) -> None:
     pacer = refused_at(10.0, 300)
@@ -144,7 +144,7 @@ def test_held_the_time_of_a_newer_probe_does_not_change_the_rate_that_an_older_o
     assert 200 <= pacer.rate <= 300
 
 
-def test_held_a_named_time_replaces_waits_that_were_guessed() -> None:
+def test_hold_replaces_guessed_waits_by_a_named_time() -> None:
     pacer = refused_at(0.0)
     pacer.observe(0.0, Signal(True, retry_after=7.0), -0.1)
     assert pacer.delay(0.0, urgent=True) == 7.0
@@ -152,7 +152,7 @@ def test_held_a_named_time_replaces_waits_that_were_guessed() -> None:
 
 @loop_over(("accepted", "source"), [(300, "learnt"), (5, "learnt"), (3, "none"), (0, "none")])
 @loop_over("retry_after", [1.0, None])
-def test_held_ends_in_a_search_with_five_accepted_requests_and_in_a_ramp_with_fewer(
+def test_hold_ends_in_a_search_after_five_accepted_requests_else_in_a_ramp(
     retry_after: float | None, accepted: int, source: str
 ) -> None:
     pacer = refused_at(10.0, accepted, retry_after)
@@ -162,7 +162,7 @@ def test_held_ends_in_a_search_with_five_accepted_requests_and_in_a_ramp_with_fe
     assert pacer.rate is not None
 
 
-def test_held_requests_that_were_refused_before_the_hold_ended_begin_no_other_one() -> None:
+def test_hold_is_not_restarted_by_requests_refused_before_the_end() -> None:
     pacer = refused_at(0.0)
     exchange(pacer, 1.0)
     pacer.observe(1.1, REFUSED, 0.9)
@@ -174,7 +174,7 @@ def test_held_requests_that_were_refused_before_the_hold_ended_begin_no_other_on
 # ── ramp ──
 
 
-def test_ramp_the_rate_doubles_with_every_second_of_use_until_it_is_the_documented_one() -> None:
+def test_ramp_doubles_the_rate_per_second_of_use_up_to_the_documented_one() -> None:
     pacer = refused_at(0.0, retry_after=1.0)
     times = exchange_all(pacer, 1.0, 4000)
     seconds = [sum(2 + second < time <= 3 + second for time in times) for second in range(4)]
@@ -219,7 +219,7 @@ def test_search_a_first_429_of_a_bulk_ramp_is_bracketed_by_the_ramps_rate() -> N
     assert 90 <= (pacer.rate or 0.0) <= 120
 
 
-def test_search_429s_after_a_few_accepted_requests_lower_the_rate_by_little_and_not_without_end() -> None:
+def test_search_lowers_the_rate_a_little_for_early_429s_and_has_a_floor() -> None:
     pacer, now = learnt(100.0), 60.0
     rates = [pacer.rate or 0.0]
     for _ in range(200):
@@ -262,7 +262,7 @@ def most(times: list[float], window: float) -> int:
     st.lists(st.sampled_from([0.0, 0.0, 0.0, 1e-3, 0.1, 1.0, 45.0, 61.0]), min_size=1, max_size=300),
     st.booleans(),
 )
-def test_given_a_rate_is_never_exceeded_by_more_than_its_burst(
+def test_given_rate_is_exceeded_by_the_burst_at_most(
     rate: float, window: float, gaps: list[float], urgent: bool
 ) -> None:
     pacer, times, arrival = Pacer(Pace(rate=rate, window=window)), list[float](), 0.0
@@ -272,7 +272,7 @@ def test_given_a_rate_is_never_exceeded_by_more_than_its_burst(
     assert most(times, window) <= rate + max(2.0, 0.02 * rate)
 
 
-def test_given_interactive_requests_keep_to_the_rate_though_the_service_says_that_much_remains() -> None:
+def test_given_rate_limits_interactive_requests_whatever_remains() -> None:
     pacer = Pacer(Pace(rate=60))
     pacer.observe(0.0, Signal(False, limit=10_000, remaining=9_999), 0.0)
     exchange_all(pacer, 0.0, 2)
@@ -292,7 +292,7 @@ def test_bulk_leaves_a_twentieth_of_the_slots_while_interactive_requests_come() 
     assert beside[-1] - beside[1] == pytest.approx(99 / (0.95 * rate), rel=0.03)
 
 
-def test_interactive_requests_are_not_spread_while_more_than_half_of_a_stated_limit_remains() -> None:
+def test_interactive_requests_are_spread_only_below_half_of_a_stated_limit() -> None:
     pacer = learnt(100.0)
     pacer.observe(120.0, Signal(False, limit=1000, remaining=990), 120.0)
     assert exchange_all(pacer, 120.0, 30) == [120.0] * 30
@@ -443,7 +443,7 @@ def test_an_hour_of_429s_does_not_bring_the_rate_down_for_good() -> None:
     assert times[-1] - times[0] <= 5
 
 
-def test_the_time_after_a_hold_in_which_nothing_is_wanted_says_nothing() -> None:
+def test_idle_time_after_a_hold_does_not_change_the_rate() -> None:
     for seconds in (2.0, None):
         pacer = Pacer(Pace())
         for number in range(300):

@@ -93,7 +93,7 @@ def test_a_very_slow_network_costs_a_part_of_the_limit(name: str, retry_after: R
     assert simulation.refused_share(60, 150) <= 0.03
 
 
-def test_a_sliding_window_is_learnt_with_few_429s_after_the_ramp_has_filled_it() -> None:
+def test_a_sliding_window_is_learnt_with_few_429s_after_a_ramp() -> None:
     """Its requests follow the ramp of a window before: a short run between 429s is no limit."""
     simulation = Simulation(SlidingWindow(1000, 10), latency=0.1).add(128, urgent=False).run(60)
     assert sum(simulation.accepted(0, 60)) >= 0.9 * 6000

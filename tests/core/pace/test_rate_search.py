@@ -124,7 +124,7 @@ events = st.one_of(
 
 
 @given(strikes, st.lists(events, max_size=60))
-def test_a_search_has_a_positive_rate_and_always_comes_to_raise_it(first: Strike, later: list[Any]) -> None:
+def test_a_search_has_a_positive_rate_and_finally_raises_it(first: Strike, later: list[Any]) -> None:
     search, now = RateSearch(first, 0.0), 0.0
     for event in later:
         now += 1
@@ -143,7 +143,7 @@ def test_a_search_has_a_positive_rate_and_always_comes_to_raise_it(first: Strike
     assert search.rate > rate
 
 
-def test_a_ramp_goes_back_by_a_second_of_use_and_not_below_its_first_rate() -> None:
+def test_a_ramp_steps_back_one_second_but_not_below_the_first_rate() -> None:
     ramp = Ramp(5.0, inf)
     ramp.use(2.5, 0.0, 0.0)
     rates = list[float]()
@@ -168,7 +168,7 @@ def run_of(*times: float) -> AcceptedRun:
     return run
 
 
-def test_a_run_begins_anew_when_traffic_becomes_much_denser() -> None:
+def test_a_run_restarts_when_traffic_becomes_much_denser() -> None:
     sparse = [60.0 * number for number in range(60)]
     dense = [3600 + number / 100 for number in range(300)]
     count, seconds = run_of(*sparse, *dense).until(3604.0)

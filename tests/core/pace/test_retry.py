@@ -95,7 +95,7 @@ def test_the_table(error: ChatRestError, repeatable: Consequence, never: Consequ
         assert wait(RetryPolicy(attempts=1), error, replay, 1, 1) is None
 
 
-def test_a_call_is_sent_as_often_as_the_policy_says_and_no_more() -> None:
+def test_a_call_is_sent_at_most_as_often_as_the_policy_allows() -> None:
     policy = RetryPolicy(attempts=3, limited=2)
     for error in (ServerError("x", status=503), ConnectError("x")):
         failing = [wait(policy, error, failed=n) for n in (1, 2, 3, 4)]
@@ -117,7 +117,7 @@ def limited(seconds: float | None) -> RateLimitError:
     return error
 
 
-def test_a_wait_that_the_service_names_is_kept_and_spread_a_little() -> None:
+def test_a_named_wait_is_respected_with_a_small_spread() -> None:
     policy = RetryPolicy(first_wait=0.5)
     assert wait(policy, limited(30), "never", limited=1, dice=lambda: 0.0) == 30
     assert wait(policy, limited(30), "safe", limited=1, dice=lambda: 1.0) == 30.5
@@ -125,7 +125,7 @@ def test_a_wait_that_the_service_names_is_kept_and_spread_a_little() -> None:
     assert wait(policy, limited(0), "safe", limited=1, dice=lambda: 0.0) == 0
 
 
-def test_a_call_refused_for_its_rate_waits_for_the_later_of_service_and_pacer() -> None:
+def test_a_429_waits_for_the_later_of_service_and_pacer() -> None:
     policy, attempts = RetryPolicy(first_wait=0.5), Attempts(count=1, limited_count=1, error=limited(30))
     assert [policy.wait(attempts, lambda: 1.0, slot) for slot in (0.0, 29.0, 40.0)] == [30.5, 30.5, 40.5]
     unnamed = Attempts(count=1, limited_count=1, error=limited(None))
@@ -175,7 +175,7 @@ def test_a_named_time_of_nothing_is_believed_once(named: float, patient: bool) -
 
 
 @given(st.lists(st.tuples(st.sampled_from(["call", "repeat", "repeat"]), st.floats(0, 3)), max_size=300))
-def test_repeats_are_a_quarter_of_the_calls_and_ten_a_second_and_what_was_saved(
+def test_the_retry_budget_is_a_quarter_of_calls_plus_ten_per_second(
     events: list[tuple[str, float]],
 ) -> None:
     budget, now, calls = RetryBudget(), 50.0, 0
@@ -195,7 +195,7 @@ def test_repeats_are_a_quarter_of_the_calls_and_ten_a_second_and_what_was_saved(
         assert all(budget.spend(now) == 0 for _ in range(100 - len(times)))
 
 
-def test_what_is_saved_has_an_end_and_what_goes_beyond_is_put_off() -> None:
+def test_the_saved_budget_is_bounded_and_further_repeats_are_delayed() -> None:
     budget = RetryBudget()
     for _ in range(10_000):
         budget.calls += 1
@@ -226,14 +226,14 @@ def test_attempts_are_counted_by_their_kind() -> None:
 
 
 @pytest.mark.parametrize(("patient", "has_replied"), [(False, True), (True, False), (False, False)])
-def test_no_connection_is_a_failure_where_nobody_waits_for_the_region(
+def test_no_connection_counts_as_a_failure_if_no_call_waits_for_the_region(
     patient: bool, has_replied: bool
 ) -> None:
     attempts = Attempts(patient=patient).with_failure(ConnectError("c"), has_replied=has_replied)
     assert (attempts.failed, attempts.connect_failures) == (1, 0)
 
 
-def test_a_pause_is_kept_with_what_it_follows() -> None:
+def test_a_pause_is_recorded_with_the_attempt_before_it() -> None:
     first = Attempts().with_failure(TransportError("lost"), has_replied=True)
     second = first.with_pause(2.0).with_failure(ConnectError("refused"), has_replied=True).with_pause(0.5)
     assert (first.pause, first.log, second.pause) == (None, (), 0.5)
@@ -273,7 +273,7 @@ def test_the_log_of_thousands_of_attempts_keeps_the_first() -> None:
     st.integers(1, 2000),
     st.floats(0, 1),
 )
-def test_every_wait_is_within_its_bounds(
+def test_every_wait_is_within_bounds(
     policy: RetryPolicy, error: ChatRestError, failed: int, hit: int, dice: float
 ) -> None:
     seconds = wait(policy, error, "safe", failed, hit, dice=lambda: dice)

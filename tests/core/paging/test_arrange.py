@@ -77,7 +77,7 @@ def test_a_walk_that_asked_for_no_direction_takes_that_of_the_page(
 
 
 @pytest.mark.parametrize("direction", ["append", "prepend"])
-def test_a_walk_that_has_a_direction_keeps_it(direction: Any) -> None:
+def test_a_walk_does_not_change_direction(direction: Any) -> None:
     other = "append" if direction == "prepend" else "prepend"
     result = arranged(page(1, 2, cursor=Position(other, 2)), at(None, direction))
     assert (result.direction, result.is_stated) == (direction, True)
@@ -85,7 +85,7 @@ def test_a_walk_that_has_a_direction_keeps_it(direction: Any) -> None:
 
 @few
 @given(st.permutations(range(95, 105)), st.integers(90, 110), st.sampled_from(["append", "prepend"]))
-def test_a_page_by_id_gives_what_is_ahead_in_order(ids: list[int], last: int, direction: Any) -> None:
+def test_a_page_by_id_returns_the_later_items_in_order(ids: list[int], last: int, direction: Any) -> None:
     """A walk that is resumed inside a page has given all that is behind."""
     result = arranged(page(*ids), at(str(last), direction, is_inside=True))
     ahead = [each for each in ids if (each > last if direction == "append" else each < last)]
@@ -96,7 +96,7 @@ def test_a_page_by_id_gives_what_is_ahead_in_order(ids: list[int], last: int, di
 @pytest.mark.parametrize(
     ("direction", "ids", "ahead"), [("append", [3, 5, 6], ["6"]), ("prepend", [7, 5, 4], ["4"])]
 )
-def test_what_lies_behind_and_was_never_seen_is_an_error(direction: str, ids: list[int], ahead: Any) -> None:
+def test_an_unseen_item_before_the_position_is_an_error(direction: str, ids: list[int], ahead: Any) -> None:
     cursor = at("5", direction)
     with pytest.raises(CursorError, match=f"served id {ids[0]} after id 5"):
         arranged(page(*ids), cursor, before=["5"])
@@ -122,12 +122,12 @@ def timed(*pairs: tuple[int, int]) -> Listing[Item]:
 
 
 @pytest.mark.parametrize(("direction", "ids"), [("append", ["7", "3", "9"]), ("prepend", ["9", "3", "7"])])
-def test_a_page_whose_times_run_and_whose_ids_do_not_comes_by_time(direction: Any, ids: list[str]) -> None:
+def test_a_page_with_ordered_times_and_unordered_ids_is_by_time(direction: Any, ids: list[str]) -> None:
     result = arranged(timed((7, 10), (3, 20), (9, 30)), at(None, direction))
     assert (ids_of(result), result.by_id, result.unordered_count) == (ids, False, 3)
 
 
-def test_a_page_whose_times_do_not_run_on_stays_by_id() -> None:
+def test_a_page_with_unordered_times_stays_by_id() -> None:
     listing = timed((7, 10), (3, 20), (9, 30))
     assert ids_of(arranged(listing, at("1", last_time=25, is_inside=True))) == ["3", "7", "9"]
     assert arranged(timed((7, 10), (3, 0), (9, 30))).by_id
@@ -144,7 +144,7 @@ def resumed(ids: str, *, last: str, skip: int = 0, inside: bool = True) -> str:
     return "".join(ids_of(arranged(page(*ids), cursor)))
 
 
-def test_a_page_in_the_services_order_comes_as_it_is_each_item_once() -> None:
+def test_a_page_in_the_services_order_is_unchanged_without_duplicates() -> None:
     cursor = at(None, by_id=False)
     assert ids_of(arranged(page("c", "a", "c", "b"), cursor)) == ["c", "a", "b"]
     assert ids_of(arranged(page("c", "", "a", ""), cursor, before=["a"])) == ["c", "", ""]
@@ -208,7 +208,7 @@ def test_texts_that_ascend_are_numbers_that_do(ids: list[str]) -> None:
 
 @few
 @given(st.sets(st.integers(100, 130), min_size=1), st.integers(0, 200), directions)
-def test_a_page_is_ahead_where_nothing_of_it_was_passed(ids: set[int], last: int, direction: Any) -> None:
+def test_a_page_without_passed_items_is_ahead(ids: set[int], last: int, direction: Any) -> None:
     ascending = sorted(ids)
     ordered = ascending if direction == "append" else ascending[::-1]
     is_ahead = are_ahead(list(map(str, ascending)), direction, str(last))
@@ -217,7 +217,7 @@ def test_a_page_is_ahead_where_nothing_of_it_was_passed(ids: set[int], last: int
 
 @loop_over("last", [None, "", "abc", "m-1"])
 @loop_over("direction", ["append", "prepend"])
-def test_after_an_item_without_a_number_nothing_is_behind(last: str | None, direction: Any) -> None:
+def test_no_item_precedes_a_position_without_a_number(last: str | None, direction: Any) -> None:
     assert passed_count([1], direction, last) == 0
     assert are_ahead(["1"], direction, last)
 
@@ -248,7 +248,7 @@ def test_a_page_is_split_without_loss(ids: list[str], data: st.DataObject) -> No
         ([5, 6], 6, "append", False),
     ],
 )
-def test_a_page_runs_by_time_where_its_times_go_one_way_and_on(
+def test_a_page_is_by_time_if_times_are_monotonic_and_continue(
     times: list[int], previous: int | None, direction: Any, runs: bool
 ) -> None:
     assert runs_by_time(times, previous, direction) is runs

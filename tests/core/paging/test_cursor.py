@@ -43,7 +43,7 @@ def is_refused(token: Any) -> bool:
 
 
 @given(cursors, st.none() | st.binary(min_size=8, max_size=40))
-def test_a_token_leads_back_to_its_cursor(cursor: Cursor, key: bytes | None) -> None:
+def test_a_token_decodes_to_the_same_cursor(cursor: Cursor, key: bytes | None) -> None:
     cursor = cursor.signed(None if key is None else CursorKey(key))
     token = str(cursor)
     assert Cursor.parse(token) == cursor
@@ -118,7 +118,7 @@ def test_a_token_of_another_query_is_refused() -> None:
         ((("page", "3"), ("role", "x")), (("page", "3"),), None),
     ],
 )
-def test_a_walk_begins_where_its_query_says(asked: Any, position: Any, direction: Any) -> None:
+def test_a_walk_begins_at_the_position_of_the_query(asked: Any, position: Any, direction: Any) -> None:
     assert beginning("q", asked, BY_ID) == Cursor("q", position, direction)
     assert not beginning("q", asked, BY_PAGE).by_id
 
@@ -193,7 +193,7 @@ def begun(**asked: str) -> Cursor:
         (forged([["id", "9"]], "append", None, 0, False, None, True, -1), begun()),
     ],
 )
-def test_a_forged_token_leads_nowhere_but_onward_in_its_own_list(token: str, start: Cursor) -> None:
+def test_a_forged_token_only_continues_the_same_list(token: str, start: Cursor) -> None:
     with pytest.raises(CursorError, match=r"the cursor token (leads out of its list|is damaged)"):
         resumed(token, start, BY_ID, None)
 
@@ -201,7 +201,7 @@ def test_a_forged_token_leads_nowhere_but_onward_in_its_own_list(token: str, sta
 @loop_over(
     ("name", "paging"), [("page", BY_NEXT), ("limit", BY_PAGE), ("perPage", BY_NEXT), ("updatedAt", BY_PAGE)]
 )
-def test_a_list_is_moved_by_the_names_of_its_dialect_alone(name: str, paging: Paging) -> None:
+def test_a_position_is_sent_only_by_names_of_the_dialect(name: str, paging: Paging) -> None:
     token = forged([[name, "5"]])
     if name in paging.position_names:
         assert resumed(token, START, paging, None).position == ((name, "5"),)
@@ -215,7 +215,7 @@ def test_a_list_is_moved_by_the_names_of_its_dialect_alone(name: str, paging: Pa
         st.tuples(st.sampled_from(["id", "affix", "limit", "page", "sentAt", "tags"]), texts), max_size=3
     )
 )
-def test_whatever_is_forged_a_resumed_position_moves_by_known_names_and_onward(pairs: Any) -> None:
+def test_a_forged_position_is_sent_by_known_names_and_moves_forward(pairs: Any) -> None:
     start = begun(id="50", affix="append")
     try:
         position = dict(resumed(forged(pairs), start, BY_ID, None).position)
@@ -228,7 +228,7 @@ def test_whatever_is_forged_a_resumed_position_moves_by_known_names_and_onward(p
 
 
 @pytest.mark.parametrize("direction", ["append", "prepend"])
-def test_a_walk_from_an_id_that_asks_for_no_direction_can_be_resumed_in_the_services(direction: Any) -> None:
+def test_a_walk_from_an_id_without_a_direction_can_be_resumed(direction: Any) -> None:
     place = "9" if direction == "append" else "2"
     cursor = Cursor(CURSOR.query, (("affix", direction), ("id", place)), direction, place)
     assert resumed(str(cursor), begun(id="5"), BY_ID, None) == cursor
@@ -250,7 +250,7 @@ def test_a_forged_token_of_another_shape_is_damaged(content: str) -> None:
 KEY = CursorKey(b"k" * 32)
 
 
-def test_a_session_with_a_key_takes_what_it_signed_and_nothing_else() -> None:
+def test_a_session_with_a_key_accepts_only_tokens_signed_with_it() -> None:
     signed = str(CURSOR.signed(KEY))
     assert resumed(signed, START, BY_ID, KEY) == CURSOR
     for number in range(1000):  # also a signature that would begin as a payload does

@@ -72,7 +72,7 @@ NOWHERE = [None, 0, "0", "", UNSET]
 
 
 @loop_over("none", NOWHERE)
-def test_a_page_that_leads_nowhere_ends_if_it_is_empty_and_else_is_gone_on_from_by_its_last_id(
+def test_a_page_without_a_next_position_continues_after_its_last_id_unless_empty(
     none: Any,
 ) -> None:
     for meta in ({"cursor": position(none)}, {}):
@@ -122,7 +122,7 @@ def test_ends(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any) 
     check(cursor, listing, goal, options)
 
 
-def test_an_empty_first_page_that_is_asked_for_again_tells_no_direction() -> None:
+def test_a_repeated_empty_first_page_shows_no_direction() -> None:
     result = step_over(Cursor("q"), page(pagination=Pagination(900, 0, 2, 1, 2)))
     assert result.next == Cursor("q")
 
@@ -130,7 +130,7 @@ def test_an_empty_first_page_that_is_asked_for_again_tells_no_direction() -> Non
 @loop_over("current", [1, 2, 3])
 @loop_over("largest", [0, 1, 2])
 @loop_over("ids", [(7,), (7, 8)])
-def test_a_short_page_that_says_it_is_the_last_ends_below_the_largest(
+def test_a_short_last_page_ends_the_walk_below_the_largest_size(
     ids: tuple[int, ...], largest: int, current: int
 ) -> None:
     numbers = Pagination(0, len(ids), 2, current, 2)
@@ -156,7 +156,7 @@ def test_empty_pages_in_a_row_are_counted() -> None:
 # ── errors ──
 
 
-def test_the_items_of_a_page_come_before_its_error() -> None:
+def test_the_items_of_a_page_are_returned_before_an_error() -> None:
     unreadable = Listing([Item("7")], Meta(), b"{}", position_fault="meta.next: no object")
     for listing, ids, error in (
         (unreadable, ["7"], "meta.next: no object"),
@@ -357,7 +357,7 @@ def dated(*times: int | None, **meta: Any) -> Listing[Any]:
         ({"affix": "prepend", "createdAt": "8"}, (7, 6, 5), ("prepend", "5")),
     ],
 )
-def test_a_list_goes_on_from_its_last_item_where_no_next_position_is_named(
+def test_a_list_without_a_next_position_continues_after_the_last_item(
     asked: Any, times: tuple[int, ...], goal: tuple[str, str]
 ) -> None:
     cursor = Cursor("q", tuple(asked.items()), asked.get("affix"), by_id=False)

@@ -25,7 +25,7 @@ from tests.walk.service_model import (
 )
 
 
-def test_the_cursor_after_some_items_is_on_their_page_and_after_all_at_the_next_one() -> None:
+def test_a_cursor_is_on_the_page_until_all_items_are_read() -> None:
     result = step_over(at(id="5"), page(7, 6, cursor=position(9)))
     identify = BY_IDS.identify
     here = at(id="5").position
@@ -42,7 +42,7 @@ def test_the_cursor_after_some_items_is_on_their_page_and_after_all_at_the_next_
     )
 
 
-def test_an_earlier_page_is_remembered_until_the_end_is_shown_or_too_many_were_asked_for() -> None:
+def test_earlier_pages_are_remembered_up_to_a_bound_or_the_end() -> None:
     """The `earlier` of a cursor is the page to ask for again, if the page at it is empty."""
     before = at(id="5")
     promising = page(6, 7, cursor=position(7), pagination=Pagination(9, 2, 2, 1, 5))

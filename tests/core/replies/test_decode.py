@@ -124,7 +124,7 @@ def test_a_field_of_an_odd_type_is_coerced_in_its_typed_message(
         ),  # type: ignore[dict-item]
     ],
 )
-def test_a_record_that_no_type_holds_arrives_as_it_was_served_and_says_why(record: Any, reason: str) -> None:
+def test_a_record_that_fits_no_type_is_returned_unchanged_with_a_reason(record: Any, reason: str) -> None:
     raw = json.dumps(record).encode()
     page = PAGE(b'{"data":[' + json.dumps(TEXT).encode() + b" , " + raw + b"\n]}")
     good, message = page.items
@@ -168,14 +168,14 @@ def test_odd_json_inside_one_record_never_fails_its_page(odd: str) -> None:
         assert middle.data.metadata == {"a": value}  # type: ignore[union-attr]
 
 
-def test_of_a_name_that_comes_twice_the_last_stands_either_way() -> None:
+def test_the_last_of_two_equal_names_counts_on_both_paths() -> None:
     twice = json.dumps(TEXT).replace('"sender": "alice"', '"sender": "x", "sender": "alice"').encode()
     fast = PAGE(b'{"data":[' + twice + b"]}").items
     assert PAGE(b'{"data":[' + twice + b",null]}").items[:1] == fast == PAGE(body([TEXT])).items
 
 
 @given(st.lists(mutants() | json_values.map(lambda v: json.dumps(v).encode()), min_size=1, max_size=3))
-def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]) -> None:
+def test_no_record_fails_a_page_or_changes_the_order(records: list[bytes]) -> None:
     good = json.dumps(MEDIA).encode()
     served = (
         b'{"data":[' + b" ,".join([good, *records, good]) + b'],"meta":{"cursor":{"id":5,"affix":"append"}}}'
@@ -198,7 +198,7 @@ def test_no_record_ever_fails_its_page_or_changes_its_place(records: list[bytes]
 @pytest.mark.parametrize(
     "broken", [b"[" * TOO_DEEP, b'{"a":' * TOO_DEEP + b"1" + b"}" * (TOO_DEEP - 2), b'{"a":"' * TOO_DEEP]
 )
-def test_a_page_cut_off_in_what_is_too_deep_is_unreadable(broken: bytes) -> None:
+def test_a_page_cut_off_in_deep_nesting_is_unreadable(broken: bytes) -> None:
     for read in (PAGE, rows):
         with pytest.raises(ReplyUnreadableError):
             read(b'{"data":[{"id":"1","metadata":' + broken)
@@ -213,7 +213,7 @@ def numbered(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, **ids}
 
 
-def test_a_page_of_number_ids_is_the_page_of_text_ids_and_says_so_once() -> None:
+def test_number_ids_are_coerced_to_text_with_one_warning() -> None:
     page = PAGE(body([numbered(record) for record in GOOD]))
     assert page.items == PAGE(body(GOOD)).items
     assert [type(item) for item in page.items] == KINDS
@@ -242,7 +242,7 @@ def test_sizes_as_texts_become_numbers_where_they_are_digits(size: str, becomes:
     assert page.repairs == ("data[0].data.attachments[0].size: expected whole number, got text",)
 
 
-def test_what_a_page_becomes_does_not_depend_on_the_pages_before() -> None:
+def test_a_page_is_decoded_independently_of_earlier_pages() -> None:
     texts, numbers = body(GOOD), body([numbered(record) for record in GOOD])
     odd = body([numbered(TEXT), None, MEDIA])
     alone = {page: many(Message)(page) for page in (texts, numbers, odd)}

@@ -49,7 +49,7 @@ def test_any_bytes_are_a_page_or_unreadable_and_nothing_else(served: bytes) -> N
 
 
 @loop_over(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))
-def test_one_record_is_read_in_its_envelope_or_in_an_array_of_one(record: Any, kind: type) -> None:
+def test_one_record_is_read_from_data_or_an_array_of_one(record: Any, kind: type) -> None:
     message = MESSAGE_ONE(json.dumps({"data": record}).encode())
     assert type(message) is kind
     assert MESSAGE_ONE(json.dumps({"data": [record]}).encode()) == message
@@ -80,7 +80,7 @@ def test_an_object_without_the_identifying_field_is_not_a_record(data: Any) -> N
         one(AppInfo)(json.dumps({"data": data}).encode())
 
 
-def test_an_envelope_says_what_its_records_are() -> None:
+def test_an_envelope_has_the_types_of_the_records() -> None:
     assert (many(User).record, many(User).identified_by) == (User, "uid")
     assert (many(Message).record, many(Message).identified_by) == (Message, "id")
     assert (many(MessageCount).record, many(MessageCount).identified_by) == (MessageCount, "identity")
@@ -152,7 +152,7 @@ def test_data_that_is_not_an_array_of_records_is_unreadable(served: bytes) -> No
         array(User)(served)
 
 
-def test_a_list_of_another_form_is_read_as_the_list_that_stands_for_it() -> None:
+def test_a_list_of_another_form_is_read_as_the_usual_list() -> None:
     def of_groups(reply: Any) -> dict[str, Any] | None:
         return {"data": reply["users"], "meta": {"current": {"count": 1}}} if "users" in reply else None
 
@@ -187,18 +187,18 @@ def test_a_bad_member_of_one_user_costs_the_page_nothing() -> None:
         (None, r"^data\[1\]: expected object, got null$"),
     ],
 )
-def test_a_record_that_cannot_be_held_fails_its_page_by_its_place(record: Any, fault: str) -> None:
+def test_an_unreadable_record_is_named_by_index(record: Any, fault: str) -> None:
     with pytest.raises(ReplyUnreadableError, match=fault):
         many(User)(body([{"uid": "bob"}, record]))
 
 
 @pytest.mark.parametrize("served", [b'{"uid":"bob"}', b'{"uid":"bob","authToken":null}'])
-def test_a_reply_without_its_token_is_not_an_empty_token(served: bytes) -> None:
+def test_a_reply_without_a_token_is_unreadable(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         one(AuthToken)(b'{"data":' + served + b"}")
 
 
-def test_any_json_is_taken_as_it_is_and_nothing_as_none() -> None:
+def test_any_json_is_returned_unchanged_and_an_empty_body_as_none() -> None:
     assert JSON is read_json
     assert read_json(b'{"a":[1,null]}') == {"a": [1, None]}
     assert read_json(b"") is None

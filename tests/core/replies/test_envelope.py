@@ -50,7 +50,7 @@ def listings(meta: Any, **more: Any) -> list[Listing[Any]]:
         ({"id": 5, "from the future": [1]}, Position(id=5)),
     ],
 )
-def test_a_position_is_read_wherever_it_stands(served: Any, position: Position) -> None:
+def test_a_position_is_read_from_each_member_that_may_have_it(served: Any, position: Position) -> None:
     for name in ("cursor", "next", "previous"):
         for page in listings({name: served}):
             assert getattr(page.meta, name) == position
@@ -61,7 +61,7 @@ def test_a_position_is_read_wherever_it_stands(served: Any, position: Position) 
 
 
 @loop_over("served", [{}, [], None, {"affix": "append"}, "", 0, False, {"affix": "append", "x": None}])
-def test_what_is_empty_is_no_position_and_no_fault(served: Any) -> None:
+def test_an_empty_value_is_neither_a_position_nor_a_fault(served: Any) -> None:
     for name in ("cursor", "next"):
         for page in listings({name: served}):
             assert page.position_fault is None

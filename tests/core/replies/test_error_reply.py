@@ -97,7 +97,7 @@ def test_details_of_another_shape_are_not_in_the_text(details: object) -> None:
         (418, b"", ApiError, None, "I'm a Teapot"),
     ],
 )
-def test_any_body_tells_what_it_can(
+def test_an_error_has_all_details_that_the_body_shows(
     status: int, body: Any, kind: type, code: str | None, message: str
 ) -> None:
     error = error_for(status, body)
@@ -111,13 +111,13 @@ def test_any_body_tells_what_it_can(
     [b"\xef\xbb\xbf%b", b" %b\n", b'{"error":{"code":"ERR_ALREADY_JOINED","message":"\\ud800"}}',
      b'{"error":{"code":"ERR_ALREADY_JOINED","message":"\xe9"}}'],
 )  # fmt: skip
-def test_an_error_keeps_its_code_through_odd_bytes(body: bytes) -> None:
+def test_odd_bytes_do_not_remove_the_code_of_an_error(body: bytes) -> None:
     """A message may repeat what the caller sent: its class must not depend on that."""
     usual = b'{"error":{"code":"ERR_ALREADY_JOINED","message":"m"}}'
     assert type(error_for(417, body.replace(b"%b", usual))) is ConflictError
 
 
-def test_an_agents_error_stands_at_the_root() -> None:
+def test_an_error_of_an_agent_is_read_at_the_root() -> None:
     body: dict[str, Any] = {"statusCode": 400, "message": "name is too long", "error": "Bad Request"}
     error = error_for(400, body)
     assert (type(error), error.code, error.message) == (BadRequestError, None, "name is too long")
@@ -172,7 +172,7 @@ def test_not_even_a_piece_of_a_key_that_was_cut_off_is_shown() -> None:
         {"error": {"message": '{"secret":"t0p-s3cr3t"}'}},
     ],
 )
-def test_a_channels_secret_is_hidden_by_its_name(body: Any) -> None:
+def test_the_secret_of_a_channel_is_hidden_by_name(body: Any) -> None:
     error = error_for(400, body)
     assert "s3cr3t" not in f"{error} {vars(error)}"
 
@@ -249,7 +249,7 @@ def test_a_key_that_escapes_hide_is_not_error_for(body: bytes) -> None:
         assert escaped not in f"{error} {vars(error)}"
 
 
-def test_what_no_terminal_can_show_is_replaced() -> None:
+def test_control_characters_are_replaced() -> None:
     error = error_for(400, b'{"error":{"code":"A\\ud800","message":"b\xe9"}}')
     assert (error.code, error.message) == ("A\ufffd", "b\ufffd")
     assert str(error).encode()
@@ -269,7 +269,9 @@ def test_what_no_terminal_can_show_is_replaced() -> None:
         (401, {"message": "the key already exists"}, AuthenticationError),
     ],
 )  # fmt: skip
-def test_what_exists_already_is_a_conflict(status: int, error: dict[str, Any], kind: type[ApiError]) -> None:
+def test_an_already_exists_code_is_a_conflict(
+    status: int, error: dict[str, Any], kind: type[ApiError]
+) -> None:
     assert type(error_for(status, {"error": error})) is kind
 
 
@@ -282,9 +284,7 @@ def test_what_exists_already_is_a_conflict(status: int, error: dict[str, Any], k
         (404, "ERR_NEW_THING_NOT_FOUND", False), (417, "ERR_GUID_NOT_FOUND", False),
     ],
 )  # fmt: skip
-def test_an_operation_that_is_not_served_is_told_apart(
-    status: int, code: str | None, is_unserved: bool
-) -> None:
+def test_an_unserved_operation_has_a_distinct_error(status: int, code: str | None, is_unserved: bool) -> None:
     error = error_for(status, {"error": {"code": code, "message": "m"}} if code else b"<h1>Not found</h1>")
     assert type(error) is NotFoundError
     assert error.is_unserved is is_unserved
@@ -299,14 +299,14 @@ def test_a_missing_login_token_names_where_to_give_it() -> None:
 
 
 @pytest.mark.parametrize("status", [403, 502])
-def test_a_proxys_page_leads_with_its_status_and_80_characters(status: int) -> None:
+def test_the_error_of_a_proxy_page_has_the_status_and_80_characters(status: int) -> None:
     page = b"<html><style>p{}</style><h1>Blocked by policy</h1>" + b"<p>lorem ipsum</p>" * 100
     error = error_for(status, page)
     assert str(error).startswith(f"users.list: {status}: Blocked by policy lorem ipsum")
     assert len(error.message) == 80
 
 
-def test_the_error_of_a_cut_body_has_its_first_members() -> None:
+def test_the_error_of_a_cut_body_has_the_first_members() -> None:
     body = (
         b'{"error":{"message":"no \\"such\\" user","code":"ERR_UID_NOT_FOUND","details":[' + b"{}," * 30_000
     )

@@ -78,7 +78,7 @@ def test_a_record_that_does_not_fit_a_filter_names_it(
 
 @loop_over("sent_at", [1_700_000_000, 1_700_000_000_000, 1_700_000_000_999])
 @loop_over("stamp", [1_700_000_000, 1_700_000_000_000])
-def test_both_ends_of_a_window_belong_to_it_in_either_unit(sent_at: int, stamp: int) -> None:
+def test_a_window_includes_both_ends_in_seconds_and_milliseconds(sent_at: int, stamp: int) -> None:
     assert verdict(asked(MessageQuery(from_timestamp=stamp)), sentAt=sent_at) is None
     if (sent_at, stamp) != (1_700_000_000_999, 1_700_000_000_000):
         assert verdict(asked(MessageQuery(to_timestamp=stamp)), sentAt=sent_at) is None
@@ -95,7 +95,7 @@ def test_both_ends_of_a_window_belong_to_it_in_either_unit(sent_at: int, stamp: 
         {"category": "action", "sender": "x", "receiver": "y", "conversationId": "user_alice_bob"},
     ],
 )  # fmt: skip
-def test_what_an_honest_server_lists_between_two_users_fits(fitting: dict[str, Any]) -> None:
+def test_messages_between_the_two_users_fit_the_filter(fitting: dict[str, Any]) -> None:
     assert verdict(asked(uid="bob", acting_user="alice"), **fitting) is None
     assert verdict(asked(acting_user="alice"), **fitting) is None
 
@@ -114,7 +114,7 @@ def test_what_an_honest_server_lists_between_two_users_fits(fitting: dict[str, A
         ({"acting_user": "alice"}, OTHERS | {"category": "action"}, "on_behalf_of"),
     ],
 )
-def test_messages_of_other_users_are_told_apart(
+def test_messages_of_other_users_do_not_fit_the_filter(
     plain: dict[str, Any], misfit: dict[str, Any], name: str
 ) -> None:
     assert verdict(asked(**plain)) is None
@@ -139,7 +139,7 @@ def test_a_group_and_a_thread() -> None:
         assert [asked(parent_id="5").mismatch(each) for each in forms(**misfit)] == ["message_id"] * 2
 
 
-def test_a_call_says_what_is_expected() -> None:
+def test_a_call_has_the_expectation_of_the_filters() -> None:
     def of(endpoint: Any, acting_user: str | None = None, query: Any = None, **path: str) -> Expectation:
         return Expectation.of(endpoint(query=query, **path), acting_user)
 
@@ -170,7 +170,7 @@ def test_a_call_says_what_is_expected() -> None:
         ({"conversationId": "user_bob_carol"}, "on_behalf_of"),
     ],
 )
-def test_a_conversation_of_others_is_told_apart(conversation: dict[str, Any], name: str | None) -> None:
+def test_a_conversation_of_other_users_does_not_fit(conversation: dict[str, Any], name: str | None) -> None:
     expectation = Expectation.of(conversations.LIST(on_behalf_of="alice"))
     record, row = parse(Conversation, conversation), row_of(json.dumps(conversation).encode())
     assert type(row) is Row
@@ -195,14 +195,14 @@ def message(**changes: Any) -> Any:
     return parse(Message, TEXT | changes)
 
 
-def test_the_sender_of_what_was_sent() -> None:
+def test_a_message_of_another_sender_is_recognised() -> None:
     assert not is_sent_by_other(message(), "ALICE")
     assert is_sent_by_other(message(sender="system"), "alice")
     assert not is_sent_by_other(message(sender=""), "alice")
     assert not is_sent_by_other(object(), "alice")
 
 
-def test_what_a_user_has_a_part_in() -> None:
+def test_messages_of_a_user_are_sent_received_or_in_a_group() -> None:
     assert not is_of_others(message(), "bob")
     assert is_of_others(message(), "carol")
     assert not is_of_others(message(**GROUP), "bob")

@@ -36,7 +36,7 @@ def test_a_message_is_read_from_bytes_text_and_dict(record: dict[str, Any], kind
         assert type(message) is kind
 
 
-def test_a_class_of_message_takes_its_own_records_alone() -> None:
+def test_a_message_class_accepts_only_records_of_that_class() -> None:
     assert type(parse(TextMessage, TEXT)) is TextMessage
     assert type(parse(MediaMessage, MEDIA)) is MediaMessage
     assert type(parse(CallMessage, CALL_MESSAGE)) is CallMessage
@@ -49,14 +49,14 @@ def test_a_class_of_message_takes_its_own_records_alone() -> None:
 
 
 @loop_over("data", ["", b"", "<html>", b"{", "{}{}", b"\xff\xfe", {"a": object()}])
-def test_what_is_not_json_is_unreadable(data: Any) -> None:
+def test_a_body_that_is_not_json_is_unreadable(data: Any) -> None:
     for kind in (Message, User):
         with pytest.raises(ReplyUnreadableError):
             parse(kind, data)
 
 
 @pytest.mark.parametrize("data", ["{}", "[]", "5", "null", '{"name":"Bob"}', '{"uid":null}', '{"uid":{}}'])
-def test_a_record_that_cannot_be_held_is_unreadable(data: str) -> None:
+def test_a_record_that_fits_no_type_is_unreadable(data: str) -> None:
     with pytest.raises(ReplyUnreadableError):
         parse(User, data)
 
@@ -83,7 +83,7 @@ def test_data_of_another_type_is_refused(data: Any) -> None:
 
 
 @given(mutants())
-def test_every_message_comes_back_as_it_was(raw: bytes) -> None:
+def test_every_message_round_trips(raw: bytes) -> None:
     message = parse(Message, raw)
     if "nan" in repr(message):  # is not equal to itself
         return
@@ -104,7 +104,7 @@ metadata = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=3), metadata, max_size=3), st.sampled_from(GOOD))
-def test_any_metadata_comes_back_as_it_was(served: dict[str, Any], record: dict[str, Any]) -> None:
+def test_any_metadata_round_trips(served: dict[str, Any], record: dict[str, Any]) -> None:
     given_record = {**record, "data": {**record["data"], "metadata": served}, "quotedMessage": served}
     message = parse(Message, given_record)
     assert parse(Message, message.to_json()) == message
@@ -114,14 +114,14 @@ def test_any_metadata_comes_back_as_it_was(served: dict[str, Any], record: dict[
 
 
 @loop_over("record", GOOD)
-def test_a_documented_record_goes_out_as_it_came_in(record: dict[str, Any]) -> None:
+def test_a_documented_record_round_trips(record: dict[str, Any]) -> None:
     message = parse(Message, record)
     assert message.to_dict() == record
     assert json.loads(message.to_json()) == record
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf")])
-def test_numbers_that_json_does_not_have_are_kept(value: float) -> None:
+def test_numbers_that_json_lacks_are_preserved(value: float) -> None:
     message = parse(Message, {**TEXT, "data": {"text": "t", "metadata": {"a": value, "b": None}}})
     assert message.to_dict()["data"]["metadata"] == {"a": value, "b": None}
     assert parse(Message, message.to_json()) == message

@@ -56,7 +56,7 @@ def test_an_acknowledgement_is_read_in_data_or_at_the_root(served: Any, ack: Ack
         b'{"data":{"success":"maybe"}}', b'{"data":{"success":2}}',
     ],
 )  # fmt: skip
-def test_what_acknowledges_nothing_is_unreadable(served: bytes) -> None:
+def test_a_reply_without_an_acknowledgement_is_unreadable(served: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         ACK(served)
 
@@ -122,7 +122,7 @@ def test_every_form_gives_an_outcome_by_key(data: Any, expected: dict[str, bool]
         [{"uid": "bob"}], {"members": []},
     ],
 )  # fmt: skip
-def test_a_reply_that_tells_nothing_of_single_items_is_unreadable(data: Any) -> None:
+def test_a_reply_without_outcomes_of_items_is_unreadable(data: Any) -> None:
     with pytest.raises(ReplyUnreadableError):
         outcomes(data)
 
@@ -131,7 +131,7 @@ def test_outcomes_at_the_root_are_read() -> None:
     assert [*ADDED(b'{"bob":{"success":true}}')] == ["bob"]
 
 
-def test_an_outcome_keeps_what_the_service_said() -> None:
+def test_an_outcome_has_the_error_of_the_service() -> None:
     bob, eve = {"success": True, "data": {"id": "5"}}, {"success": False, "error": {"code": "E"}}
     served = json.dumps({"data": {"admins": {"bob": bob, "eve": eve}}}).encode()
     result = ADDED(served)
@@ -160,7 +160,7 @@ def test_a_record_that_is_wrapped_again_is_found(kind: Any, record: dict[str, An
     assert bare["x"] == outcomes["x"]
 
 
-def test_what_an_outcome_could_not_hold_is_said() -> None:
+def test_an_outcome_reports_coerced_fields() -> None:
     bad = {"success": True, "data": {"name": "U"}}
     odd = {"success": True, "data": {"uid": 5}}
     outcomes = each(UserOutcome)(json.dumps({"data": {"a": bad, "b": bad, "c": odd}}).encode())
@@ -171,12 +171,12 @@ def test_what_an_outcome_could_not_hold_is_said() -> None:
     )
 
 
-def test_an_outcome_that_its_type_cannot_hold_names_its_key() -> None:
+def test_an_unreadable_outcome_is_named_by_key() -> None:
     with pytest.raises(ReplyUnreadableError, match=r"^data\.bob\.uid: expected text, got nothing$"):
         each(User)(b'{"data":{"bob":{"success":true}}}')
 
 
-def test_a_failed_item_is_an_error_where_it_is_checked() -> None:
+def test_a_failed_item_raises_when_checked() -> None:
     result = ADDED(json.dumps({"data": {"bob": YES, "eve": NO, "mallory": {"message": "no"}}}).encode())
     assert list(result.succeeded) == ["bob"]
     assert list(result.failed) == ["eve", "mallory"]
@@ -209,7 +209,7 @@ values = st.recursive(
 
 
 @given(values)
-def test_any_json_is_read_or_unreadable_and_an_item_succeeds_only_where_it_says_so(data: Any) -> None:
+def test_an_item_succeeds_only_if_the_reply_states_success(data: Any) -> None:
     for read in (ADDED, ACK):
         with suppress(ReplyUnreadableError):
             read(json.dumps({"data": data}).encode())

@@ -39,7 +39,7 @@ def test_a_date_is_counted_from_now_in_any_time_zone(ahead: int) -> None:
 
 
 @pytest.mark.usefixtures("zone")
-def test_a_date_without_a_zone_is_utc_as_http_says() -> None:
+def test_a_date_without_a_zone_is_utc() -> None:
     """RFC 9110, 5.6.7: a recipient must take the old asctime form, and it is in UTC."""
     assert retry_after({"Retry-After": time.asctime(time.gmtime(NOW + 90))}, NOW) == 90
 
@@ -55,9 +55,7 @@ def test_a_date_without_a_zone_is_utc_as_http_says() -> None:
         ({"X-RateLimit-Reset": "30"}, 30), ({"X-RateLimit-Reset": "1700000030000"}, 30),
     ],
 )  # fmt: skip
-def test_without_it_the_limits_reset_is_an_epoch_or_seconds_to_go(
-    headers: dict[str, str], seconds: float
-) -> None:
+def test_a_reset_is_an_epoch_or_a_number_of_seconds(headers: dict[str, str], seconds: float) -> None:
     assert retry_after(headers, NOW) == seconds
 
 
@@ -87,7 +85,7 @@ def test_any_header_is_a_wait_of_no_less_than_nothing_or_none(value: str) -> Non
 @pytest.mark.parametrize(
     "names", [("X-Rate-Limit", "X-Rate-Limit-Remaining"), ("X-RateLimit-Limit", "X-RateLimit-Remaining")]
 )
-def test_a_reply_tells_the_limit_and_what_is_left_in_either_spelling(names: tuple[str, str]) -> None:
+def test_limit_and_remaining_are_read_in_both_spellings(names: tuple[str, str]) -> None:
     heard = signal({names[0]: "500", names[1]: "499"})
     assert (heard.is_limited, heard.limit, heard.remaining, heard.retry_after) == (False, 500, 499, None)
     limited = RateLimitError(status=429, retry_after=5)

@@ -60,7 +60,7 @@ def test_a_page_is_read_as_the_few_members_and_the_exact_bytes() -> None:
 @given(
     st.lists(records(), max_size=4), st.sampled_from(BREAKS), st.booleans(), st.sampled_from(["", "\ufeff"])
 )
-def test_rows_reads_what_messages_reads_with_the_same_ids_and_the_records_bytes(
+def test_rows_have_the_ids_of_messages_and_the_served_bytes(
     served: list[bytes], space: bytes, first: bool, mark: str
 ) -> None:
     meta = b'"meta":{"cursor":{"id":5,"affix":"append"}}'
@@ -81,14 +81,14 @@ def test_the_lines_of_rows_are_their_records() -> None:
 
 
 @given(st.lists(records(), max_size=3))
-def test_a_row_reads_its_own_bytes_as_its_page_read_them(served: list[bytes]) -> None:
+def test_a_row_decodes_like_a_record_of_a_page(served: list[bytes]) -> None:
     """A row that was written is read again: a record with another id would be taken for a new one."""
     page = rows(b'{"data":[' + b",".join(served) + b"]}")
     assert [row_of(row.raw) for row in page.items] == page.items
 
 
 @given(st.lists(records(), min_size=1, max_size=3))
-def test_every_value_of_a_row_can_be_kept_in_a_database(served: list[bytes]) -> None:
+def test_every_value_of_a_row_can_be_stored_in_a_database(served: list[bytes]) -> None:
     for row in rows(b'{"data":[' + b",".join(served) + b"]}").items:
         assert -(2**63) <= row.sent_at < 2**63
         for text in (row.id, row.uid, row.sender, row.receiver, row.receiver_type):
@@ -105,7 +105,7 @@ def test_an_empty_page_has_no_rows(served: bytes) -> None:
     [b"", b"[]", b"<html>", b'{"data":null}', b"{}", b'{"data":{"a":1}}', b'{"data":["a\nb"]}',
      b'{"data":[1],"meta":"x"}', b'{"data":[{"id":"7"}'],
 )  # fmt: skip
-def test_what_messages_refuses_is_refused(served: bytes) -> None:
+def test_rows_refuse_the_pages_that_messages_refuse(served: bytes) -> None:
     for read in (PAGE, rows):
         with pytest.raises(ReplyUnreadableError):
             read(served)
@@ -131,14 +131,14 @@ def test_a_member_of_an_odd_type_is_empty_and_the_others_are_read(
     assert row == good
 
 
-def test_a_member_of_the_name_that_holds_the_bytes_is_kept_out() -> None:
+def test_a_member_named_like_the_bytes_is_ignored() -> None:
     for value in ('"aGVsbG8="', '"no base64"', "null", "[1]", '"\\ud800"'):
         raw = f'{{"id":"7","//line":{value}}}'.encode()
         assert [bytes(row.raw) for row in rows(b'{"data":[' + raw + b"]}").items] == [raw]
 
 
 @loop_over("raw", [b"", b"{", b"null", b"[]", b'"7"', b'{"id":"7"', b'{"id":"7"}{"id":"8"}'])
-def test_bytes_that_are_no_record_are_a_row_that_tells_nothing(raw: bytes) -> None:
+def test_bytes_that_are_no_record_are_a_row_without_values(raw: bytes) -> None:
     assert row_of(raw) == Row(line=raw)
 
 
@@ -148,7 +148,7 @@ async def test_a_list_of_another_form_is_read_as_rows_too() -> None:
     assert [bytes(row.raw) for row in models] == [b'{"model":"m","other":1}', b'{"model":"n"}']
 
 
-async def test_a_collection_reads_its_lists_as_rows_and_sends_what_it_would_send() -> None:
+async def test_a_collection_lists_rows_with_the_same_requests() -> None:
     answers = (body([TEXT], {}), body([TEXT], {}), body([], {}))
     plain, sender = Sender(*answers), Sender(*answers)
     assert await Messages(plain).list_user("bob").collect() == PAGE(body([TEXT])).items

@@ -37,9 +37,7 @@ def test_bytes_become_text_and_the_same_bytes_again(body: bytes) -> None:
 
 
 @given(st.lists(values, max_size=4), st.sampled_from([None, 1, "\t"]), st.booleans())
-def test_every_record_comes_with_the_bytes_that_it_was_served_as(
-    records: list[Any], indent: Any, ascii_only: bool
-) -> None:
+def test_every_record_has_the_served_bytes(records: list[Any], indent: Any, ascii_only: bool) -> None:
     parts = [
         json.dumps(each, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogateescape")
         for each in records
@@ -78,14 +76,14 @@ def test_an_empty_body_is_nothing(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"data":' + b"[" * 100_000])
-def test_what_is_nested_too_deeply_is_unreadable(body: bytes) -> None:
+def test_deep_nesting_is_unreadable(body: bytes) -> None:
     with pytest.raises(ReplyUnreadableError):
         read_body(body)
     with pytest.raises(ReplyUnreadableError):
         envelope(body)
 
 
-def test_an_error_tells_what_is_wrong_with_the_body() -> None:
+def test_an_error_names_the_fault_of_the_body() -> None:
     with pytest.raises(ReplyUnreadableError, match="cut off"):
         envelope(b'{"data":[]')
     with pytest.raises(ReplyUnreadableError, match="not JSON"):
@@ -112,7 +110,7 @@ def deep_values(draw: st.DrawFn) -> bytes:
 
 
 @given(st.lists(deep_values(), max_size=4), st.sampled_from([b"", b" ", b"\n\t"]))
-def test_records_are_told_apart_however_deep_they_are(parts: list[bytes], space: bytes) -> None:
+def test_records_are_separated_at_any_depth(parts: list[bytes], space: bytes) -> None:
     array = b"[" + space + (space + b"," + space).join(parts) + space + b"]"
     assert elements(array) == parts
     body = b'{"a":[1], "data":' + array + b',"z":"]"}'

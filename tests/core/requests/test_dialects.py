@@ -26,19 +26,21 @@ DIALECTS = [BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, UNPAGED]
     ("paging", "without", "with_user"),
     [(BY_ID, "perPage", "limit"), (BY_NEXT, "limit", "limit"), (BY_PAGE, "perPage", "perPage")],
 )
-def test_a_size_has_its_own_name_where_a_user_acts(paging: Paging, without: str, with_user: str) -> None:
+def test_a_page_size_has_another_name_with_an_acting_user(
+    paging: Paging, without: str, with_user: str
+) -> None:
     assert paging.size_name(is_acting=False) == without
     assert paging.size_name(is_acting=True) == with_user
     assert set(paging.sizes) == {without, with_user}
 
 
-def test_a_list_without_a_size_has_no_parameter_for_it() -> None:
+def test_a_list_without_a_page_size_has_no_size_parameter() -> None:
     assert (ONE_REPLY.size_name(is_acting=True), ONE_REPLY.sizes) == ("", ())
     assert "" not in ONE_REPLY.position_names
 
 
 @loop_over("paging", DIALECTS)
-def test_what_a_position_sends_back_is_a_name_by_which_its_list_is_paged(paging: Paging) -> None:
+def test_a_position_is_sent_only_by_paging_parameters_of_the_list(paging: Paging) -> None:
     position = Position("append", 1, 2, 3, 4, "c", 5, "f", 6, 7, "prepend")
     sent = dict(position_pairs(position, paging))
     assert sent.keys() < paging.position_names

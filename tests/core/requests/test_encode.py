@@ -19,7 +19,7 @@ def pairs(query: Any) -> list[tuple[str, str]]:
     return list(query_pairs(query))
 
 
-def test_what_is_none_or_unset_is_not_asked_for() -> None:
+def test_none_and_unset_are_not_sent() -> None:
     assert pairs({"a": None, "b": UNSET, "c": 0, "d": "", "e": False}) == [
         ("c", "0"),
         ("d", ""),
@@ -50,7 +50,7 @@ def test_a_value_that_no_query_can_hold_is_refused(value: Any) -> None:
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text())))
-def test_a_query_string_reads_back_as_its_pairs(pairs: list[tuple[str, str]]) -> None:
+def test_a_query_string_round_trips(pairs: list[tuple[str, str]]) -> None:
     string = query_string(pairs)
     assert parse_qsl(string, keep_blank_values=True, strict_parsing=bool(pairs), errors="strict") == pairs
     assert string.isascii()
@@ -63,7 +63,7 @@ def test_a_lone_surrogate_is_refused(pair: tuple[str, str]) -> None:
         query_string([pair])
 
 
-def test_a_walks_place_stands_in_for_the_querys_own() -> None:
+def test_the_position_of_a_walk_replaces_that_of_the_query() -> None:
     query: Mapping[str, Any] = {"id": "1", "affix": "append", "limit": 5, "tags": ["a"]}
     string = encoded(query, (("affix", "append"), ("id", "9"), ("sentAt", "3")))
     assert string == "limit=5&tags=a&affix=append&id=9&sentAt=3"

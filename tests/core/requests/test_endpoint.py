@@ -29,7 +29,7 @@ def is_plain(text: str) -> bool:
 
 
 @given(hostile)
-def test_any_text_is_one_segment_that_reads_back_as_it_was(uid: str) -> None:
+def test_any_text_is_one_segment_that_round_trips(uid: str) -> None:
     if not is_plain(uid):
         with pytest.raises(RequestInvalidError, match=r"^uid = "):
             segment("uid", uid)
@@ -72,7 +72,7 @@ def test_a_path_parameter_that_is_missing_or_superfluous_is_an_error(path: Any, 
     ["", "/", "users", "/users/", "//users", "/users/{uid", "/users/uid}", "/users/{}", "/users/{u id}",
      "/users/x{uid}", "/users?x", "/users/..", "/users/{uid}/{uid}", "/users/{0}", "/users\n"],
 )  # fmt: skip
-def test_a_template_that_cannot_be_right_is_an_error_when_it_is_made(template: str) -> None:
+def test_a_wrong_template_is_refused_when_the_endpoint_is_made(template: str) -> None:
     with pytest.raises(ValueError, match=r"^x\.y: "):
         Endpoint("x.y", "GET", template, bytes)
 
@@ -97,7 +97,7 @@ def test_a_template_has_any_number_of_parameters_anywhere(template: str, paramet
      ("PUT", "unstated", False), ("DELETE", "unstated", False), ("POST", "never", True),
      ("PUT", "idempotent", True)],
 )  # fmt: skip
-def test_what_may_be_repeated_fits_the_method(method: Any, replay: Any, fits: bool) -> None:
+def test_the_repeat_rule_fits_the_method(method: Any, replay: Any, fits: bool) -> None:
     assert Endpoint("x.y", "GET", "/x", bytes).replay == "safe"
     if fits:
         assert Endpoint("x.y", method, "/x", bytes, replay).replay == replay
@@ -106,7 +106,7 @@ def test_what_may_be_repeated_fits_the_method(method: Any, replay: Any, fits: bo
             Endpoint("x.y", method, "/x", bytes, replay)
 
 
-def test_a_list_of_messages_states_what_its_records_are_compared_with() -> None:
+def test_a_list_of_messages_states_the_expected_records() -> None:
     with pytest.raises(ValueError, match=r"messages\.list_bot: a list of messages without a comparison"):
         Endpoint("messages.list_bot", "GET", "/bots/{uid}/messages", many(Message))
     with pytest.raises(ValueError, match="'/messages' does not name one group"):
@@ -138,13 +138,13 @@ def test_an_acting_user_that_a_header_would_change_is_refused(uid: object) -> No
         ("/a/.b", "/a/.b"), ("/users/", "/users/"), ("/", "/"), ('/a"<>|', "/a%22%3C%3E%7C"),
     ],
 )  # fmt: skip
-def test_a_path_by_hand_is_quoted_where_it_has_to_be(path: str, quoted: str) -> None:
+def test_a_path_by_hand_is_quoted(path: str, quoted: str) -> None:
     assert any_path(path) == quoted
     assert any_path(quoted) == quoted
 
 
 @given(st.text(max_size=20).map("/".__add__))
-def test_any_path_stays_below_its_base(path: str) -> None:
+def test_any_path_stays_below_the_base(path: str) -> None:
     try:
         quoted = any_path(path)
     except RequestInvalidError:
@@ -170,7 +170,7 @@ def test_any_path_stays_below_its_base(path: str) -> None:
         (5, "path = 5: expected a text"), ("users/k3y/a", "path: expected .*not shown: it may hold a key"),
     ],
 )  # fmt: skip
-def test_the_error_of_a_path_names_its_fault_and_never_shows_it(path: Any, words: str) -> None:
+def test_the_error_of_a_path_names_the_fault_and_hides_the_value(path: Any, words: str) -> None:
     """DELETE /apikeys/{apiKey}: a path may hold a key."""
     with pytest.raises(RequestInvalidError, match=words) as caught:
         any_path(path)

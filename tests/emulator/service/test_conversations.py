@@ -154,7 +154,7 @@ def test_a_last_message_without_a_time_moves_no_conversation(listed: ServiceClie
     assert (record["lastMessage"]["id"], record["updatedAt"]) == ("5", 10)
 
 
-def test_tags_of_users_are_shown_to_who_asks_for_them(listed: ServiceClient) -> None:
+def test_tags_of_users_are_shown_on_request(listed: ServiceClient) -> None:
     listed.store.add_message("ann", "dan", "hi")
     for query, tags in (("", None), ("&withUserAndGroupTags=1", ["vip"])):
         [dan] = listed(LIST, f"searchKey=dan{query}", acting_user="ann").json["data"]

@@ -111,7 +111,7 @@ def test_an_operation_is_served_with_its_typed_reply(world: ServiceClient, name:
 
 
 @pytest.mark.parametrize("name", [name for name in OWN if OPERATIONS[name].parameters])
-def test_what_is_not_there_is_a_404(world: ServiceClient, name: str) -> None:
+def test_a_missing_object_is_a_404(world: ServiceClient, name: str) -> None:
     endpoint = OPERATIONS[name]
     for parameter in set(endpoint.parameters) - {"reaction"}:
         answer = send(world, endpoint, {parameter: NOWHERE.get(parameter, "nobody")})
@@ -128,7 +128,7 @@ CYCLES: Final = {
 
 
 @pytest.mark.parametrize("collection", CYCLES)
-def test_what_is_made_is_listed_read_changed_and_removed(world: ServiceClient, collection: str) -> None:
+def test_a_created_object_is_listed_read_changed_and_removed(world: ServiceClient, collection: str) -> None:
     key, listed = CYCLES[collection]
     make = "messages.send" if collection == "messages" else f"{collection}.create"
     made = send(world, OPERATIONS[make], {}).json["data"][key]

@@ -115,7 +115,7 @@ def seven(ask: ServiceClient) -> ServiceClient:
         ("type=image", [], {"affix": "prepend"}, 0),
     ],
 )
-def test_pages_of_a_user_name_the_next_position_and_what_is_left(
+def test_pages_of_a_user_have_the_next_position_and_remaining_count(
     seven: ServiceClient, query: str, ids: list[int], cursor: dict[str, Any], left: int
 ) -> None:
     answer = seven(ANNS, f"perPage=3&{query}")
@@ -205,7 +205,7 @@ def test_a_reply_that_is_removed_is_counted_no_more(chat: ServiceClient) -> None
     assert chat("/v3/threads").ids == []
 
 
-def test_a_thread_whose_last_reply_has_no_time_is_the_oldest(chat: ServiceClient) -> None:
+def test_a_thread_without_a_time_of_the_last_reply_is_the_oldest(chat: ServiceClient) -> None:
     reply(chat, 1, "bob")
     chat.store.add_message("ann", "den", "odd", receiver_type="group", parentId="2", sentAt="soon")
     assert chat("/v3/threads").ids == [1, 2]

@@ -5,7 +5,7 @@ from tests.emulator.conftest import ServiceClient
 TEXT = {"receiver": "bob", "receiverType": "user", "type": "text", "data": {"text": "hi ü 👩‍👩‍👧‍👦"}}
 
 
-def test_sizes_of_attachments_become_numbers_and_custom_data_stays_as_it_is(ask: ServiceClient) -> None:
+def test_sizes_of_attachments_become_numbers_and_custom_data_is_unchanged(ask: ServiceClient) -> None:
     attachment = {
         "url": "https://a.example/1.png", "name": "1", "mimeType": "image/png", "extension": "png",
         "size": "9",

@@ -40,7 +40,7 @@ def test_messages_of_blocked_users_can_be_hidden(chat: ServiceClient) -> None:
     assert chat("/v3/messages", query).ids == [1, 2]
 
 
-def test_the_windows_of_changes_skip_what_was_never_changed(chat: ServiceClient) -> None:
+def test_windows_of_changes_skip_unchanged_messages(chat: ServiceClient) -> None:
     chat.store.add_message("bob", "ann", "answer", sent_at=60)
     put(chat, {"data": {"text": "second"}})
     path = "/v3/messages"
@@ -80,7 +80,7 @@ def test_a_reaction_that_is_taken_back_is_neither_counted_nor_listed(hello: Serv
     assert hello("/v3/messages", "hasReactions=true").ids == []
 
 
-def test_others_do_not_see_whose_reactions_they_are(hello: ServiceClient) -> None:
+def test_a_reaction_shows_only_whether_the_user_reacted(hello: ServiceClient) -> None:
     react(hello, "ann", "👍")
     for user, expected in (("ann", {"reactedByMe": True}), ("bob", {}), (None, {})):
         counts = {"reaction": "👍", "count": 1} | expected

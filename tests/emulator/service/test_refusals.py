@@ -77,7 +77,7 @@ def data(type: str = "text", category: str = "message", **members: Any) -> dict[
         ("PUT", "groups/den/conversation", "cat", {"tags": ["x"]}, "ERR_CONVERSATION_NOT_ACCESSIBLE"),
     ],
 )  # fmt: skip
-def test_what_is_refused_changes_nothing(
+def test_a_refused_request_changes_nothing(
     ask: ServiceClient, method: str, path: str, user: str | None, body: Any, code: str
 ) -> None:
     """Message 1 is ann's to bob, 2 a reply to it, 3 its edit, and 4 is bob's to the group of the two."""

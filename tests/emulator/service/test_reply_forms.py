@@ -15,7 +15,7 @@ def page(form: ListForm = PAGES, **query: Any) -> tuple[str, Any]:
     return "".join(entry["id"] for entry in reply["data"]), reply["meta"]
 
 
-def test_pages_go_on_from_a_position_in_both_directions_and_never_part_those_of_one() -> None:
+def test_pages_continue_from_a_position_in_both_directions() -> None:
     ids, meta = page()
     assert (ids, meta["current"]) == ("abc", {"limit": 2, "count": 3})
     assert (meta["previous"], meta["next"]) == ({"affix": "prepend", "at": ""}, {"affix": "append", "at": 2})
@@ -43,6 +43,6 @@ def test_pages_by_a_cursor_name_a_next_one_where_there_is_one() -> None:
         assert shown == expected
 
 
-def test_a_page_by_number_may_have_its_size_from_limit() -> None:
+def test_the_size_of_a_numbered_page_may_be_limit() -> None:
     ids, meta = page(ListForm("number"), page=2, limit=4)
     assert (ids, meta["pagination"]["total_pages"]) == ("ef", 2)

@@ -16,7 +16,7 @@ TYPE = "multipart/form-data; boundary=xyz"
 
 
 @loop_over("query", ["tags=a,b", "tags=a&tags=b", "tags[]=a&tags%5B%5D=b", "tags=&tags=a,,b"])
-def test_a_list_comes_as_comma_list_repeated_key_or_brackets(query: str) -> None:
+def test_a_list_is_read_from_commas_repeated_keys_or_brackets(query: str) -> None:
     assert read_query(query, LIST) == {"tags": ("a", "b")}
 
 
@@ -87,7 +87,7 @@ def test_a_form_has_texts_lists_and_files(more: bytes, expected: Any) -> None:
         ("application/json", form(WORD)),
     ],
 )
-def test_what_is_no_form_is_refused(content_type: str, body: bytes) -> None:
+def test_a_body_that_is_no_form_is_refused(content_type: str, body: bytes) -> None:
     with pytest.raises(ServiceRefusal) as caught:
         read_body(body, content_type, KEYWORDS)
     assert (caught.value.code, list(caught.value.error["details"])) == ("ERR_BAD_REQUEST", ["body"])

@@ -99,7 +99,7 @@ def test_a_removed_message_leaves_no_gap_in_its_lists(chat: Store) -> None:
     assert chat.span(ALL, 6, 1, ascending=True).left == 1
 
 
-def test_what_was_attached_goes_with_the_message(chat: Store) -> None:
+def test_an_attachment_is_removed_with_the_message(chat: Store) -> None:
     chat.marks.add("reaction", 3, "bob", 1, "+")
     chat.remove([3])
     assert chat.marks.on(3) == []

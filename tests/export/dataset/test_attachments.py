@@ -108,7 +108,7 @@ async def test_files_are_named_by_their_content_and_listed_by_message(
         seal(out, out.parent / "another")
 
 
-async def test_a_later_run_fetches_what_is_new_and_what_is_not_there_any_more(
+async def test_a_later_run_fetches_new_and_lost_files(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
     files.files = {"/a": b"one", "/b": b"two", "/c": b"three"}
@@ -154,7 +154,7 @@ async def test_attachments_of_an_edited_message_are_fetched(
     assert [(row["url"], row["state"]) for row in rows(out)] == [(files.url("/b"), "stored")]
 
 
-async def test_a_message_whose_id_is_a_text_has_its_files_too(
+async def test_messages_with_text_ids_have_files_too(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
     files.files = {"/a": b"one"}
@@ -168,7 +168,7 @@ async def test_a_message_whose_id_is_a_text_has_its_files_too(
 # ── failures and bounds ──
 
 
-async def test_what_is_gone_is_noted_and_not_asked_for_again(
+async def test_a_deleted_file_is_noted_and_not_requested_again(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
     files.files = {"/a": 404, "/b": 410}
@@ -205,7 +205,7 @@ async def test_a_failure_is_tried_again_at_once_and_by_the_next_run(
     assert counts(report).stored == 3
 
 
-async def test_a_server_that_is_down_is_not_asked_for_all_of_its_files(
+async def test_a_server_that_is_down_gets_few_requests(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
     send(emulator, *(files.url(f"/{n}") for n in range(100)))
@@ -246,7 +246,7 @@ async def test_a_file_that_is_too_large_waits_for_a_larger_limit(
     assert counts(await attach(session, out, max_bytes=5000)).stored == 1
 
 
-async def test_a_file_that_comes_compressed_is_stored_as_it_is_and_stays_bounded(
+async def test_a_compressed_file_is_stored_unchanged_within_the_bound(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
     bomb, packed = gzip.compress(b"x" * 10_000_000), gzip.compress(b"content")
@@ -346,7 +346,7 @@ async def test_a_link_of_an_unknown_state_is_damage(
         await export(session, out)
 
 
-async def test_flipped_bits_of_the_journal_are_told_or_harmless(
+async def test_flipped_bits_of_the_journal_are_reported_or_harmless(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
     files.files = {f"/{n}": b"%d" % n for n in range(5)}
@@ -367,7 +367,7 @@ async def test_flipped_bits_of_the_journal_are_told_or_harmless(
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-async def test_the_advice_for_a_file_that_is_lost_or_damaged_mends_it(
+async def test_the_advice_for_a_lost_or_damaged_file_works(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path, is_there: bool
 ) -> None:
     files.files = {"/a": b"one"}

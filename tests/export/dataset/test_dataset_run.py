@@ -44,7 +44,7 @@ async def users_only(session: AsyncSession, out: Path, **options: Any) -> Report
 # ── what they hold ──
 
 
-async def test_every_table_holds_what_the_service_has(
+async def test_every_table_equals_that_of_the_service(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
     await session.users.deactivate(["user-005"])
@@ -71,7 +71,7 @@ async def test_every_table_holds_what_the_service_has(
     assert problems(out) == []
 
 
-async def test_tables_of_what_people_are_to_each_other(
+async def test_friends_and_blocked_users_are_tables(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
     first = await session.messages.send(NewMessage.text("user-002", "liked"), on_behalf_of="user-001")
@@ -109,7 +109,7 @@ async def test_lines_are_the_records_as_they_were_served(session: AsyncSession, 
     assert any(own in page for page in pages)
 
 
-async def test_a_later_run_reads_the_tables_anew_and_may_have_more(
+async def test_a_later_run_reads_all_tables_again_and_may_add_some(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
     await users_only(session, out)
@@ -151,7 +151,7 @@ async def test_a_list_that_fails_leaves_the_older_table(
     ],
     ids=["no groups", "a group less", "no members"],
 )
-async def test_what_is_missing_of_a_list_for_each_group(
+async def test_the_missing_lists_of_groups_are_reported(
     weather: Status, failed: list[str], session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
     emulator.weather.add(weather)
@@ -199,7 +199,7 @@ async def fails(session: AsyncSession, emulator: Emulator, out: Path) -> Report:
     return report
 
 
-async def test_what_runs_were_asked_for_outlives_a_lost_journal(
+async def test_the_tables_of_a_plan_survive_a_lost_journal(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
     first = await export(session, out, Plan(users=["user-001"]), tables=["groups", "users"], attachments=True)
@@ -289,7 +289,7 @@ def change(path: Path) -> None:
     [(Path.unlink, "missing"), (cut, "size"), (change, "damaged")],
     ids=["gone", "cut", "changed"],
 )
-async def test_a_table_that_is_not_as_it_was_is_a_problem(
+async def test_a_changed_table_is_a_problem(
     session: AsyncSession, out: Path, damage: Callable[[Path], None], kind: str
 ) -> None:
     await users_only(session, out)

@@ -181,7 +181,7 @@ def test_a_file_is_named_by_its_hash_and_a_harmless_extension(
     ("mime_type", "extension", "may_be_page"),
     [(None, None, True), ("text/html", "png", True), ("image/png", "htm", True), ("image/png", None, False)],
 )
-def test_a_link_may_lead_to_a_page_if_nothing_else_is_said_of_it(
+def test_a_link_may_lead_to_a_page_if_no_type_is_stated(
     mime_type: str | None, extension: str | None, may_be_page: bool
 ) -> None:
     assert is_page(Link("1", 0, "https://a", None, mime_type, extension)) == may_be_page

@@ -78,7 +78,7 @@ async def export_all(emulator: Emulator, out: Path) -> Report:
         return await export(session, out, Plan(everything=True), attachments=limits)
 
 
-async def test_what_each_server_does_is_noted_with_its_reason(out: Path) -> None:
+async def test_the_fault_of_each_server_is_noted_with_a_reason(out: Path) -> None:
     async with AsyncExitStack() as stack:
         emulator = await stack.enter_async_context(two_users())
         servers = [await stack.enter_async_context(FaultyServer(*steps)) for steps, _ in SERVERS.values()]

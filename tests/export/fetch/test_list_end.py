@@ -98,7 +98,7 @@ async def test_a_repeated_false_reply_is_noticed_and_the_next_run_reads_everythi
     assert ids_of(tmp_path / "out") == ALL
 
 
-async def test_a_list_whose_positions_go_back_is_read_completely_as_an_unordered_list(tmp_path: Path) -> None:
+async def test_a_list_with_decreasing_positions_is_read_as_unordered(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
     service.spoil = spoil(with_cursor({"affix": "append", "id": 3}), "76", 1000)
     async with service.session() as session:
@@ -109,7 +109,7 @@ async def test_a_list_whose_positions_go_back_is_read_completely_as_an_unordered
     assert verify(tmp_path / "out").ok
 
 
-async def test_the_error_of_a_list_that_ends_too_early_says_both_ids(tmp_path: Path) -> None:
+async def test_the_error_of_a_list_that_ends_too_early_has_both_ids(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
     service.spoil = lambda request, reply: (
         reply
@@ -127,9 +127,7 @@ async def test_the_error_of_a_list_that_ends_too_early_says_both_ids(tmp_path: P
 
 
 @plans
-async def test_a_list_that_is_too_short_to_be_divided_costs_its_pages_only(
-    plan: Plan, tmp_path: Path
-) -> None:
+async def test_a_short_list_is_not_divided(plan: Plan, tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
     async with service.session() as session:
         assert (await export(session, tmp_path / "out", plan)).complete
@@ -138,9 +136,7 @@ async def test_a_list_that_is_too_short_to_be_divided_costs_its_pages_only(
 
 
 @plans
-async def test_a_long_list_is_divided_however_far_above_zero_its_ids_begin(
-    plan: Plan, tmp_path: Path
-) -> None:
+async def test_a_long_list_of_high_ids_is_divided(plan: Plan, tmp_path: Path) -> None:
     service = SmallService(talk(1000, first=5_000_001))
     async with service.session() as session:
         assert (await export(session, tmp_path / "out", plan)).messages == 1000
@@ -151,9 +147,7 @@ async def test_a_long_list_is_divided_however_far_above_zero_its_ids_begin(
 
 
 @plans
-async def test_a_run_without_news_costs_one_request_and_one_per_source_if_the_app_has_news(
-    plan: Plan, tmp_path: Path
-) -> None:
+async def test_a_run_without_news_costs_one_request_or_one_per_source(plan: Plan, tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
     async with service.session() as session:
         await export(session, tmp_path / "out", plan)
@@ -168,7 +162,7 @@ async def test_a_run_without_news_costs_one_request_and_one_per_source_if_the_ap
 
 
 @plans
-async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(plan: Plan, tmp_path: Path) -> None:
+async def test_a_service_that_cannot_go_backwards_is_read_to_the_end(plan: Plan, tmp_path: Path) -> None:
     """The messages that it shows as the newest are the oldest ones: they prove nothing."""
     service = SmallService(talk(COUNT))
     original = service._page
@@ -190,9 +184,7 @@ async def test_a_service_that_cannot_go_backwards_is_read_to_its_end(plan: Plan,
 
 
 @plans
-async def test_a_late_message_with_a_lower_id_is_read_if_the_probe_shows_it(
-    plan: Plan, tmp_path: Path
-) -> None:
+async def test_a_late_message_with_a_lower_id_is_read_if_a_probe_shows_it(plan: Plan, tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
     [late] = [record for record in service.records if record["id"] == "195"]
     service.records.remove(late)
@@ -219,7 +211,7 @@ def repeat_users(service: SmallService, size: int) -> None:
     service._list_users = list_users  # type: ignore[method-assign]
 
 
-async def test_a_service_that_repeats_its_only_page_of_users_is_exported(tmp_path: Path) -> None:
+async def test_a_service_that_repeats_the_only_page_of_users_is_exported(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
     repeat_users(service, 10)
     async with service.session() as session:

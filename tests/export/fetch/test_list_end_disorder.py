@@ -142,7 +142,7 @@ def lag_behind(service: SmallService, last: int) -> None:
     service.spoil = spoil
 
 
-async def test_an_app_list_that_lags_behind_hides_nothing_from_the_first_run(tmp_path: Path) -> None:
+async def test_an_outdated_app_list_hides_no_message_from_the_first_run(tmp_path: Path) -> None:
     service = SmallService(talk(60))
     lag_behind(service, 40)
     async with service.session() as session:
@@ -150,7 +150,7 @@ async def test_an_app_list_that_lags_behind_hides_nothing_from_the_first_run(tmp
     assert (report.complete, report.messages, report.by_app_list) == (True, 60, False), report
 
 
-async def test_a_night_in_which_no_list_was_asked_is_complete_as_far_as_the_app_list_shows(
+async def test_a_run_without_list_requests_is_complete_by_the_app_list(
     tmp_path: Path,
 ) -> None:
     service = SmallService(talk(40))

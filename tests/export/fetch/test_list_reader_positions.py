@@ -95,9 +95,7 @@ every_way = pytest.mark.parametrize("strange", [Refuses, Ignores, IsEmpty])
 
 
 @every_way
-async def test_a_message_missing_from_its_own_list_is_read_from_the_middle_of_another(
-    strange: Any, tmp_path: Path
-) -> None:
+async def test_a_message_missing_from_one_list_is_read_from_another(strange: Any, tmp_path: Path) -> None:
     messages = [(number, "bob", "ann" if number == 105 else "cat") for number in range(5, 405, 10)]
     async with served(fill_in=talk(messages)) as service:
         hide(service.store, [105], "u:ann")
@@ -131,7 +129,7 @@ def ids(records: Iterable[bytes]) -> list[int]:
 
 
 @every_way
-async def test_idle_workers_divide_a_source_as_far_as_it_permits(
+async def test_idle_workers_divide_a_source(
     strange: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_reader, "MIN_PAGES", 1)
@@ -144,7 +142,7 @@ async def test_idle_workers_divide_a_source_as_far_as_it_permits(
             assert as_served(raws_of(tmp_path / "out")) == as_served(service.expected())
 
 
-async def test_a_part_of_a_list_whose_ids_are_dense_is_divided_again(
+async def test_a_piece_of_a_list_with_dense_ids_is_divided_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_reader, "MIN_PAGES", 2)
@@ -183,7 +181,7 @@ async def test_a_cursor_that_names_the_next_message_leaves_none_out(workers: int
 
 
 @pytest.mark.parametrize("strange", [Refuses, Ignores])
-async def test_news_behind_a_message_that_is_deleted_meanwhile(strange: Any, tmp_path: Path) -> None:
+async def test_new_messages_are_read_after_the_last_one_was_deleted(strange: Any, tmp_path: Path) -> None:
     async with served(fill_in=talk((number, "ann", "bob") for number in range(1, 101))) as service:
         service.emulator.weather.add(strange(service.store, "ann", route="/users/ann/messages"))
         await export(service.session, tmp_path / "out", Plan(users=("ann",)))
@@ -195,7 +193,7 @@ async def test_news_behind_a_message_that_is_deleted_meanwhile(strange: Any, tmp
         assert sorted(ids(raws_of(tmp_path / "out")))[:100] == list(range(1, 101))
 
 
-async def test_a_list_that_was_empty_is_continued_if_only_its_own_ids_are_positions(
+async def test_an_empty_list_is_continued_if_only_own_ids_are_positions(
     tmp_path: Path,
 ) -> None:
     """A list rejects the newest id of the app as a position if it never held it."""

@@ -51,7 +51,7 @@ def is_of(source: Source, row: Row) -> bool:
 
 
 @given(pages(), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9))
-def test_a_window_holds_both_its_ends_and_messages_without_a_time(
+def test_a_window_includes_both_ends_and_messages_without_a_time(
     rows: list[Row], since: int | None, until: int | None
 ) -> None:
     def is_within(row: Row) -> bool:
@@ -62,15 +62,13 @@ def test_a_window_holds_both_its_ends_and_messages_without_a_time(
 
 
 @given(pages(), st.sampled_from([ALICE, BOB, GROUP]))
-def test_a_source_writes_its_own_rows_and_those_that_no_source_claims(
-    rows: list[Row], source: Source
-) -> None:
+def test_a_source_writes_own_and_unclaimed_rows(rows: list[Row], source: Source) -> None:
     own = [row for row in rows if RULES.writes(source, row.sender, row.receiver, row.receiver_type)]
     assert partition_page(rows, RULES, source) == own
 
 
 @given(pages(), st.sampled_from([ALICE, BOB, GROUP]))
-def test_a_page_for_missing_messages_has_each_row_under_the_source_that_the_rule_names(
+def test_each_row_of_a_page_of_missing_messages_is_under_the_owning_source(
     rows: list[Row], source: Source
 ) -> None:
     rows = [row for row in rows if is_of(source, row)]
@@ -124,7 +122,7 @@ async def test_a_documented_service_gives_no_warning_and_no_failure(tmp_path: Pa
         assert (report.complete, report.warnings, report.failed) == (True, [], [])
 
 
-async def test_a_listed_user_whose_uid_cannot_be_asked_for_is_a_failed_source(tmp_path: Path) -> None:
+async def test_a_listed_user_with_an_unusable_uid_is_a_failed_source(tmp_path: Path) -> None:
     service = SmallService(talk(30), users=["ann", "", "..", "a\nb"])
     async with service.session() as session:
         report = await export(session, tmp_path / "out")

@@ -29,7 +29,7 @@ def page(number: int, size: int = 10) -> FetchedPage:
 
 
 @loop_over("seed", range(5))
-async def test_no_page_is_lost_or_repeated_and_the_byte_limit_is_kept(
+async def test_no_page_is_lost_or_repeated_and_the_byte_limit_is_respected(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice, room, largest = random.Random(seed), 50, 40

@@ -99,7 +99,7 @@ def test_a_piece_continues_after_the_ids_that_any_page_covers(
 
 
 @loop_over("odd", ["m-7", "", "9" * 25, "9" * 5000])
-def test_items_whose_id_is_not_a_number_are_kept_and_cover_nothing(odd: str) -> None:
+def test_items_with_text_ids_are_stored_and_cover_no_interval(odd: str) -> None:
     async def fetch(position: Pairs) -> Listing[Item]:
         if dict(position).get("id") == "1000":
             return Listing([], Meta(), b"{}")

@@ -116,7 +116,7 @@ async def test_a_record_that_is_not_a_newer_version_of_the_message_changes_nothi
         assert (report.complete, report.written, report.changed) == (True, 1, 0), entity
 
 
-async def test_a_record_that_is_not_complete_is_asked_for_and_an_older_answer_is_not_taken(
+async def test_an_incomplete_record_is_requested_and_an_older_answer_is_ignored(
     service: Served, tmp_path: Path
 ) -> None:
     await export(service.session, tmp_path, PLAN)
@@ -133,9 +133,7 @@ async def test_a_record_that_is_not_complete_is_asked_for_and_an_older_answer_is
     assert len(asked_for(service)) == 2, "each is asked for once"
 
 
-async def test_a_record_of_the_same_time_that_says_something_else_is_asked_for(
-    service: Served, tmp_path: Path
-) -> None:
+async def test_a_different_record_of_the_same_time_is_requested(service: Served, tmp_path: Path) -> None:
     await export(service.session, tmp_path, PLAN)
     other = record_of(service, 2) | {"data": {"text": "something else"}}
     tell(service, other)
@@ -173,7 +171,7 @@ async def test_an_answer_that_fails_is_asked_for_by_the_next_run(service: Served
     assert sorted(asked_for(service)) == ["2", "2", "3", "3"], "one is gone then"
 
 
-async def test_edits_cost_no_request_in_the_first_run_and_known_versions_change_nothing(
+async def test_a_first_run_requests_no_edits_and_known_versions_are_skipped(
     service: Served, tmp_path: Path
 ) -> None:
     await service.session.messages.update("2", MessageChanges(data={"text": "edited"}))

@@ -53,7 +53,7 @@ class NoRename(Disk):
         super().replace(old, new)
 
 
-async def test_a_run_that_fails_while_it_merges_leaves_no_manifest_that_says_complete(
+async def test_a_run_that_fails_during_a_merge_is_not_complete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:

@@ -12,7 +12,7 @@ from tests.stored_exports import StoredExport, record
 ANN = Plan(users=["ann"])
 
 
-def test_the_plan_of_a_run_killed_before_its_first_request_can_be_replaced(tmp_path: Path) -> None:
+def test_the_plan_of_a_run_killed_before_a_request_can_be_replaced(tmp_path: Path) -> None:
     ExportFolder(tmp_path, ANN, app_id="app-1").close()
     with ExportFolder(tmp_path, Plan(users=["bob"]), app_id="app-1") as export:
         assert (export.stored_plan, export.plan) == (Plan(users=["bob"]), Plan(users=["bob"]))

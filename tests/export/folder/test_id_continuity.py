@@ -165,7 +165,7 @@ async def test_differing_clocks_are_not_a_loss_if_the_newest_message_was_deleted
 
 
 @pytest.mark.parametrize(("status", "may_hide"), [(0, False), (403, True), (500, None)])
-async def test_a_newest_message_that_the_service_says_is_gone_hides_no_newer_ones(
+async def test_a_deleted_newest_message_hides_no_newer_ones(
     emulator: Emulator, session: AsyncSession, status: int, may_hide: bool | None
 ) -> None:
     """A service that refuses to serve it says nothing of it."""

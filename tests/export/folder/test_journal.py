@@ -83,7 +83,7 @@ async def test_a_run_for_one_message_makes_few_statements(
     assert 0 < len(made) < 73, made
 
 
-def test_a_source_that_was_gone_is_back_and_one_that_failed_is_not_mended_by_being_listed(
+def test_a_listed_source_is_no_longer_deleted_but_may_still_be_failed(
     journal: Journal,
 ) -> None:
     journal.add_sources(USERS)
@@ -132,7 +132,7 @@ def test_an_edited_position_of_a_journal_is_not_used(path: Path, at: str) -> Non
     journal.close()
 
 
-def test_a_recheck_continues_until_it_is_done(journal: Journal) -> None:
+def test_a_recheck_continues_until_done(journal: Journal) -> None:
     journal.rechecks.begin(1, 100, 50)
     journal.rechecks.begin(2, 100, 50)
     journal.rechecks.note(1, 30, (("id", "30"),))

@@ -56,7 +56,7 @@ async def test_a_list_of_texts_that_ends_too_early_is_not_complete(
 
 
 @pytest.mark.parametrize("every", [1, 2], ids=["texts", "texts and numbers"])
-async def test_a_list_of_texts_that_is_read_to_its_end_is_complete(every: int, tmp_path: Path) -> None:
+async def test_a_list_of_text_ids_is_complete_at_the_end(every: int, tmp_path: Path) -> None:
     service = TextService(named(talk(COUNT), every=every))
     async with service.session() as session:
         for first in (COUNT + 1, COUNT + 31):
@@ -97,7 +97,7 @@ async def test_a_recheck_finds_edits_and_deletions_whatever_the_ids(
     assert verify(tmp_path / "out").ok
 
 
-async def test_a_text_id_is_not_noted_as_missing_if_the_list_read_for_it_ends_too_early(
+async def test_a_text_id_is_not_missing_if_the_list_ends_too_early(
     tmp_path: Path,
 ) -> None:
     service = TextService(named(talk(COUNT)))

@@ -63,9 +63,7 @@ async def test_a_run_that_fails_has_a_line_with_the_error_and_without_the_key(
 
 
 @pytest.mark.parametrize("route", ["messages.list_user", "groups.list"])
-async def test_the_line_of_a_run_that_fails_counts_the_messages_that_it_has_stored(
-    route: str, tmp_path: Path
-) -> None:
+async def test_the_line_of_a_failed_run_counts_the_stored_messages(route: str, tmp_path: Path) -> None:
     """The key is refused while messages are read, or after them, for a table."""
     after = 20 if route == "messages.list_user" else 0
     weather = [Status(401, route=route, when=First(10_000, after=after))]

@@ -43,7 +43,7 @@ def test_the_error_of_a_missing_compression_says_what_to_install(monkeypatch: py
 
 
 @pytest.mark.parametrize(("compress", "suffix"), [("gzip", ".gz"), ("zstd", ".zst")])
-def test_a_last_member_without_its_end_is_damage(compress: str, suffix: str, tmp_path: Path) -> None:
+def test_a_truncated_last_member_is_damage(compress: str, suffix: str, tmp_path: Path) -> None:
     packed = compression(compress).pack(b"{}\n" * 9)  # type: ignore[arg-type]
     path = tmp_path / f"lines.ndjson{suffix}"
     path.write_bytes(packed + packed[:-4])

@@ -45,7 +45,7 @@ ODD = [
 ]
 
 
-def test_every_record_comes_back_as_it_was_served_and_members_of_a_wrong_type_are_null(
+def test_records_round_trip_and_members_of_a_wrong_type_are_null(
     tmp_path: Path,
 ) -> None:
     with Export(tmp_path, format="parquet") as out:
@@ -247,7 +247,7 @@ def columns_of(*blocks: list[dict[str, Any]]) -> Any:
 
 @settings(max_examples=30)
 @given(st.lists(MESSAGE, min_size=1, max_size=4))
-def test_the_columns_of_a_record_do_not_depend_on_the_records_beside_it(messages: list[Any]) -> None:
+def test_the_columns_of_a_record_do_not_depend_on_other_records(messages: list[Any]) -> None:
     refused = [{**message, "score": float("nan")} for message in messages]  # is no JSON: read one by one
     at_once = columns_of(messages)
     assert columns_of(*([message] for message in messages)) == at_once

@@ -33,7 +33,7 @@ def parquet(folder: Path) -> Export:
 
 
 @pytest.mark.usefixtures("small_groups")
-def test_rows_of_many_row_groups_have_their_own_sources_also_after_an_update_and_a_merge(
+def test_rows_have_the_right_source_after_an_update_and_a_merge(
     tmp_path: Path,
 ) -> None:
     with parquet(tmp_path) as out:

@@ -92,7 +92,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @loop_over(("format", "compress", "partition"), SHELVES)
-def test_libraries_read_the_folder_as_it_is(
+def test_libraries_read_the_folder_without_conversion(
     format: str, compress: str, partition: str, read: dict[str, Any]
 ) -> None:
     name = f"{format}-{compress}-{partition}"

@@ -40,14 +40,14 @@ def plans(draw: st.DrawFn) -> Plan:
 
 
 @given(plans())
-def test_a_plan_comes_back_from_its_json_as_it_was(plan: Plan) -> None:
+def test_a_plan_round_trips_through_json(plan: Plan) -> None:
     back = Plan.parse(plan.encoded())
     assert back == plan
     assert back.sources == plan.sources
     assert Plan.parse(plan.encoded().decode()).encoded() == plan.encoded()
 
 
-def test_a_plan_names_its_sources_each_once() -> None:
+def test_a_plan_has_each_source_once() -> None:
     plan = Plan(users=["a", "b"], groups=["g"], pairs=[("b", "a")], all_users=True)
     assert len(plan.sources) == 4
     assert set(plan.sources) == {
@@ -111,7 +111,7 @@ def test_a_pair_is_two_different_uids_that_can_stand_in_a_header(value: Any) -> 
         ({"partition": "week"}, "partition = 'week': expected none, source, month, day or None"),
     ],
 )
-def test_the_error_of_a_wrong_field_names_it_its_value_and_the_expected_ones(
+def test_the_error_of_a_wrong_field_has_name_value_and_expected_ones(
     members: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(RequestInvalidError, match=f"^{words}"):
@@ -137,7 +137,7 @@ def test_everything_cannot_be_combined_with_other_sources(more: dict[str, Any]) 
         ("9999-12-31", 253_402_214_400, 253_402_300_799),
     ],
 )
-def test_a_time_is_kept_as_a_timestamp_and_until_includes_the_day_of_a_date(
+def test_a_time_becomes_a_timestamp_and_until_includes_a_full_day(
     moment: int | date | str, since: int, until: int
 ) -> None:
     plan = Plan(since=moment, until=moment)
@@ -177,7 +177,7 @@ def test_a_value_that_is_not_a_path_is_refused(out: object) -> None:
 
 
 @loop_over("out", ["out", "./s3:/out", "C:/out", "/a/b:c", "a-b"])
-def test_a_path_of_this_machine_is_kept_as_it_is(out: str) -> None:
+def test_a_local_path_is_unchanged(out: str) -> None:
     assert local_path(out) == Path(out)
 
 
@@ -187,7 +187,7 @@ def test_the_words_of_a_plan_include_its_window() -> None:
     assert Plan(users=["ann"]).full_words == "user ann"
 
 
-def test_a_continued_plan_keeps_the_order_and_the_fields_that_the_new_one_does_not_give() -> None:
+def test_a_continued_plan_keeps_order_and_fields_that_are_not_given() -> None:
     first = Plan(users=["ann", "bob"], groups=["den", "oak"], since=5, format="parquet", partition="day")
     again = first.continued(Plan(groups=["oak", "den"], users=["bob", "ann", "bob"]))
     assert (again, again.users) == (first, ("ann", "bob"))

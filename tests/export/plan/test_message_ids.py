@@ -38,7 +38,7 @@ def test_merged_intervals_hold_the_same_ids_and_do_not_touch(intervals: list[Int
 
 
 @given(interval_lists)
-def test_a_position_belongs_to_the_end_of_its_interval_and_a_known_one_is_kept(
+def test_a_position_is_stored_for_the_end_of_an_interval(
     intervals: list[Interval],
 ) -> None:
     for interval in merge(intervals):
@@ -71,7 +71,7 @@ def test_the_last_gap_begins_after_the_last_interval() -> None:
      ("+1", None), ("1.0", None), (" 1", None), ("1\n", None), ("1_0", None), ("٣", None), ("²", None),
      ("m-1", None), (str(2**63 - 1), None), (str(2**64), None), ("9" * 5000, None)],
 )  # fmt: skip
-def test_an_id_is_a_number_if_64_bits_hold_it_and_the_next_one(id: str, expected: int | None) -> None:
+def test_an_id_is_a_number_if_the_next_one_fits_64_bits(id: str, expected: int | None) -> None:
     assert number(id) == expected
 
 

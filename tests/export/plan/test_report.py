@@ -57,7 +57,7 @@ def test_a_report_says_whether_another_run_can_help(
         assert NextRun.after(caught.value) is expected
 
 
-def test_a_run_of_some_sources_lacks_only_what_it_was_asked_for() -> None:
+def test_a_run_of_some_sources_reports_only_those_as_incomplete() -> None:
     Report(only=["user a"], not_read=3).check()
     for lacking in ("some sources are not read", ExportFailure.of("user a", ConnectError("down"))):
         report = Report(only=["user a"])

@@ -38,7 +38,7 @@ def _text(raw: bytes | None) -> str | None:
 
 
 @formats
-def test_each_message_is_told_once_by_run_and_kind(shape: dict[str, Any], tmp_path: Path) -> None:
+def test_each_message_is_one_change_with_run_and_kind(shape: dict[str, Any], tmp_path: Path) -> None:
     export_runs = Runs(tmp_path / "out", **shape)
     numbers = [export_runs.run([record(each, text="a") for each in (1, 2, 3, 4)])]
     numbers.append(export_runs.run([record(5, text="a")], changed=[record(2, text="b")], deleted=[3]))
@@ -56,7 +56,7 @@ def test_each_message_is_told_once_by_run_and_kind(shape: dict[str, Any], tmp_pa
     assert export_runs.listed(3) == export_runs.listed(4) == []
 
 
-def test_what_comes_back_is_new_and_what_changes_back_is_not_told(tmp_path: Path) -> None:
+def test_an_undeleted_message_is_new_and_a_reverted_edit_is_no_change(tmp_path: Path) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(each, text="a") for each in (1, 2, 3)])
     export_runs.run(changed=[record(1, text="b")], deleted=[2, 3])
@@ -84,7 +84,7 @@ def test_ids_that_are_no_numbers(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_run_that_was_killed_has_a_number_and_tells_what_it_committed(tmp_path: Path) -> None:
+def test_a_killed_run_has_a_number_and_its_committed_changes(tmp_path: Path) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1, text="a")])
     assert export_runs.run([record(2, text="a")], changed=[record(1, text="b")], is_killed=True) == 2
@@ -119,7 +119,7 @@ def test_merged_files_tell_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [export_runs.listed(after) for after in range(5)] == listed
 
 
-def test_without_its_journal_all_is_new_in_a_run_with_a_higher_number(tmp_path: Path) -> None:
+def test_all_messages_are_new_after_a_lost_journal(tmp_path: Path) -> None:
     out = tmp_path / "out"
     export_runs = Runs(out, **FORMATS[0])
     export_runs.run([record(1, text="a")])
@@ -136,7 +136,7 @@ def test_without_its_journal_all_is_new_in_a_run_with_a_higher_number(tmp_path: 
     assert export_runs.listed(7) == [(8, "new", "1", None, "a"), (8, "new", "2", None, "a")]
 
 
-def test_where_older_versions_are_lost_a_change_has_what_is_left(tmp_path: Path) -> None:
+def test_a_change_has_the_remaining_versions_if_older_ones_are_lost(tmp_path: Path) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1, text="a"), record(2, text="a")])
     export_runs.run(changed=[record(1, text="b"), record(2, text="b", deletedAt=1_700_000_000)])
@@ -165,7 +165,7 @@ def test_a_change_is_typed_and_a_line_of_json(tmp_path: Path) -> None:
     )
 
 
-async def test_a_message_that_its_author_deleted_is_deleted_as_one_that_is_not_shown(tmp_path: Path) -> None:
+async def test_deleted_by_the_author_and_not_shown_are_both_deletions(tmp_path: Path) -> None:
     out, plan = tmp_path / "out", Plan(everything=True)
     async with served(20) as service:
         [text] = service.store.records([5])
@@ -192,7 +192,7 @@ async def test_a_message_that_its_author_deleted_is_deleted_as_one_that_is_not_s
         assert [(each.kind, each.id) for each in changes(out, after=second.run)] == [("new", "5")]
 
 
-def test_what_a_run_brings_is_told_once_when_it_has_ended(tmp_path: Path) -> None:
+def test_a_reader_gets_the_changes_of_a_run_once_after_the_end(tmp_path: Path) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
     export_runs.run([record(1)])
     with StoredExport(tmp_path / "out", export_runs.plan) as running:
@@ -220,7 +220,7 @@ def test_wrong_arguments_are_refused_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("read", [0, 1, 2])
-def test_of_files_that_a_run_merges_meanwhile_all_is_told_once(
+def test_a_merge_during_reading_repeats_and_loses_no_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int
 ) -> None:
     export_runs = Runs(tmp_path / "out", **FORMATS[0])
@@ -234,7 +234,7 @@ def test_of_files_that_a_run_merges_meanwhile_all_is_told_once(
 
 
 @pytest.mark.usefixtures("small_pages")
-async def test_whenever_a_run_dies_each_message_is_told_once_since_any_run(
+async def test_each_message_is_one_change_whenever_a_run_dies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with served(60) as service:

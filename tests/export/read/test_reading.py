@@ -102,7 +102,7 @@ def test_the_journal_is_not_needed(stored: StoredExport) -> None:
     assert Counter(read_raw(stored.folder)) == Counter(ALL), "nor one whose values are damaged"
 
 
-def test_what_a_killed_run_has_committed_is_read(stored: StoredExport, tmp_path: Path) -> None:
+def test_committed_messages_of_a_killed_run_are_read(stored: StoredExport, tmp_path: Path) -> None:
     left = shutil.copytree(stored.folder, tmp_path / "left")
     for path in left.rglob("*.segment"):
         path.write_bytes(path.read_bytes() + b'{"id":"999"}\n{"id":"10')
@@ -138,7 +138,7 @@ def test_a_file_that_is_lost_is_an_error_and_not_looked_for_without_end(stored: 
         list(read_raw(stored.folder))
 
 
-def test_a_reader_begins_anew_where_a_run_begins_under_it(
+def test_a_reader_restarts_if_a_run_begins_meanwhile(
     stored: StoredExport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A journal without a log is read without locks: a checkpoint of a run would tear what is read."""
@@ -159,7 +159,7 @@ def test_a_reader_begins_anew_where_a_run_begins_under_it(
     assert calls == [False, False]
 
 
-def test_where_a_run_writes_under_each_attempt_the_reader_says_so(stored: StoredExport) -> None:
+def test_a_reader_raises_if_a_run_writes_during_every_attempt(stored: StoredExport) -> None:
     stored.finish()
     stored.export.close()
 
@@ -171,9 +171,7 @@ def test_where_a_run_writes_under_each_attempt_the_reader_says_so(stored: Stored
         read_consistently(stored.folder, work)
 
 
-def test_a_run_waits_for_readers_that_only_ask_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_waits_for_readers_that_check_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits = list[float]()
     with ExitStack() as asking:
         assert not asking.enter_context(run_under_way(tmp_path))
@@ -223,7 +221,7 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     "shape", [SHAPES[0], *(pytest.param(shape, marks=pytest.mark.nightly) for shape in SHAPES[1:])]
 )
-def test_another_process_reads_what_is_committed_at_each_step_of_a_run(
+def test_another_process_reads_committed_messages_at_each_step_of_a_run(
     shape: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each call of the disk, of commits, of seals and of merges, and of the runs' begins and ends."""
@@ -277,7 +275,7 @@ def test_another_process_reads_what_is_committed_at_each_step_of_a_run(
     assert len(asked) > 40
 
 
-def test_without_the_journal_of_a_killed_run_nobody_knows_what_is_committed(tmp_path: Path) -> None:
+def test_a_killed_run_without_a_journal_cannot_be_read(tmp_path: Path) -> None:
     with StoredExport(tmp_path, plan_of("ndjson")) as export:
         export.begin_manifest()
         export.commit({"user ann": [record(1)]})
@@ -301,7 +299,7 @@ def test_a_journal_that_names_files_elsewhere_is_refused(tmp_path: Path, name: s
 # ── by time and source ──
 
 
-def test_a_window_holds_both_ends_and_what_tells_no_time(stored: StoredExport) -> None:
+def test_a_read_window_includes_both_ends_and_messages_without_a_time(stored: StoredExport) -> None:
     stored.commit({"user bob": [record(500, sent_at=(START + 105 * 3600) * 1000), record(501, sentAt=None)]})
     for is_finished in (False, True):
         if is_finished:
@@ -317,7 +315,7 @@ def test_a_window_holds_both_ends_and_what_tells_no_time(stored: StoredExport) -
         assert sorted(int(each.id) for each in read(stored.folder, **after)) == [105, 501], "its second"
 
 
-def test_a_source_is_what_was_stored_for_it(stored: StoredExport) -> None:
+def test_a_source_has_exactly_the_messages_stored_for_it(stored: StoredExport) -> None:
     stored.finish()
     stored.journal.close()
     den = [raw for page in PAGES for raw in page["group den"]]

@@ -16,7 +16,7 @@ from tests.cloud.store_double import StoreDouble
 RECORD = LeaseRecord(owner="a", generation=1, renewal=1, seconds=30.0)
 
 
-async def test_a_part_is_held_until_its_lease_was_not_renewed_for_so_long(
+async def test_a_part_is_locked_until_the_lease_expires(
     at: Callable[[StoreDouble], StoreDouble], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, now = at(StoreDouble()), 1000.0

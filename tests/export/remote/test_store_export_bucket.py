@@ -120,7 +120,7 @@ async def test_a_publication_that_fails_by_a_mistake_in_our_code_fails_the_run(
             await run(target)
 
 
-async def test_a_bucket_without_its_manifest_is_refused_and_the_way_that_the_error_gives_is_good(
+async def test_a_bucket_without_a_manifest_is_refused_with_advice_that_works(
     tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
 ) -> None:
     store = at(StoreDouble())
@@ -164,7 +164,7 @@ def raws_in(store: StoreDouble, folder: Path) -> list[bytes]:
     ("name", "damage"),
     [("journal", b""), ("journal", b"x"), ("users/users", b""), ("runs", b"x"), ("manifest", b"x")],
 )
-async def test_what_a_machine_has_a_copy_of_it_puts_again_and_others_name_it(
+async def test_a_lost_object_is_uploaded_again_from_a_copy_or_else_named(
     tmp_path: Path, at: Callable[[StoreDouble], StoreDouble], name: str, damage: bytes
 ) -> None:
     store = at(StoreDouble())
@@ -190,7 +190,7 @@ async def test_what_a_machine_has_a_copy_of_it_puts_again_and_others_name_it(
         assert (await export(session, ADDRESS, journal=tmp_path / "b")).complete
 
 
-async def test_messages_that_are_damaged_in_the_store_alone_are_told_and_the_advice_is_good(
+async def test_messages_damaged_only_in_the_store_are_named_with_advice_that_works(
     tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
 ) -> None:
     store = at(StoreDouble())

@@ -98,7 +98,7 @@ async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothin
     assert number > 40
 
 
-async def test_publications_of_a_running_export_that_fail_are_seen_repeated_and_warned_of(
+async def test_failed_publications_of_a_running_export_are_repeated_with_a_warning(
     tmp_path: Path, at: Callable[[StoreDouble], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, progress = StoreDouble(), Progress()

@@ -28,7 +28,7 @@ async def exported(address: str, root: Path, emulator: Emulator, plan: Plan | No
     return report
 
 
-async def test_any_machine_goes_on_with_an_export(tmp_path: Path, buckets: Buckets) -> None:
+async def test_any_machine_can_continue_an_export(tmp_path: Path, buckets: Buckets) -> None:
     address = ADDRESS
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
         plan = Plan(all_users=True)
@@ -132,7 +132,7 @@ async def test_a_local_export_goes_into_a_store(tmp_path: Path) -> None:
         assert ids(address) == sorted(emulator.store.ids())
 
 
-async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path) -> None:
+async def test_a_copy_with_unpublished_messages_is_not_replaced(tmp_path: Path) -> None:
     address, copy = ADDRESS, tmp_path / "a" / "export"
     async with Emulator(users=4, messages=40) as emulator, AsyncSession(emulator.app) as session:
         for root in ("a", "b"):
@@ -152,7 +152,7 @@ async def test_a_copy_with_messages_that_the_store_lacks_is_kept(tmp_path: Path)
     assert "third" in "".join(path.read_text() for path in set_aside.rglob("*.ndjson"))
 
 
-async def test_another_machine_goes_on_with_tables_and_attachments(tmp_path: Path, buckets: Buckets) -> None:
+async def test_another_machine_continues_tables_and_attachments(tmp_path: Path, buckets: Buckets) -> None:
     async with (
         file_server() as files,
         Emulator(users=3, messages=0, groups=0) as emulator,

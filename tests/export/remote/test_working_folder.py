@@ -70,7 +70,7 @@ async def test_files_are_downloaded_where_their_bytes_are_needed(
         assert records() == expected
 
 
-async def test_a_copy_whose_journal_is_lost_is_fetched_again(
+async def test_a_copy_without_a_journal_is_fetched_again(
     tmp_path: Path, at: Callable[[StoreDouble], StoreDouble]
 ) -> None:
     at(StoreDouble())
@@ -81,7 +81,7 @@ async def test_a_copy_whose_journal_is_lost_is_fetched_again(
         assert (report.complete, report.written, report.messages) == (True, 0, 30)
 
 
-async def test_the_local_disk_holds_what_is_not_published_yet(
+async def test_the_local_disk_has_the_unpublished_files(
     tmp_path: Path,
     at: Callable[[StoreDouble], StoreDouble],
     small_pages: None,

@@ -154,7 +154,7 @@ async def test_idle_workers_share_a_large_source(tmp_path: Path) -> None:
         assert (await service.export_whole(tmp_path / "out")).written == 1
 
 
-async def test_odd_records_are_kept_byte_for_byte(tmp_path: Path) -> None:
+async def test_odd_records_are_stored_byte_for_byte(tmp_path: Path) -> None:
     odd = [
         b'{"id":"5","sender":"ann","receiver":"bob","receiverType":"user","sentAt":1600000000}',
         b'{ "id" : 6 , "sender":"ann","receiver":"bob","receiverType":"user"}',

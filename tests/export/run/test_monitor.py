@@ -80,7 +80,7 @@ def test_a_silent_service_is_reported_with_the_seconds_of_silence() -> None:
     assert monitor.snapshot([pool(active=1)]).waits == ""
 
 
-def test_the_phase_says_that_the_export_is_stopping() -> None:
+def test_the_phase_shows_that_the_export_is_stopping() -> None:
     assert Monitor(Progress()).snapshot(stopping=True).phase is Phase.STOPPING
 
 

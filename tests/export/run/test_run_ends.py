@@ -261,7 +261,7 @@ async def test_an_end_that_was_read_and_not_noted_is_proven_by_the_next_run(tmp_
     assert verify(tmp_path / "out").ok
 
 
-async def test_a_list_that_refuses_its_own_position_is_read_again_from_its_start(
+async def test_a_list_that_refuses_a_position_is_read_again_from_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the run has found before that it refuses positions that are made up."""

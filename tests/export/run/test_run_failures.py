@@ -54,7 +54,7 @@ class NoSuchUser(Fault, frozen=True):
         )
 
 
-async def test_a_user_that_is_listed_and_switched_off_does_not_keep_an_export_from_being_complete(
+async def test_a_listed_deactivated_user_does_not_make_an_export_incomplete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed: set[int] = set()
@@ -102,7 +102,7 @@ async def test_messages_of_a_refused_source_are_read_from_the_other_user(tmp_pat
         report = await service.export_whole(tmp_path / "out")
 
 
-async def test_a_user_that_is_deleted_during_the_run_is_looked_for_in_the_list_of_users(
+async def test_a_user_deleted_during_the_run_is_looked_up_in_the_user_list(
     tmp_path: Path,
 ) -> None:
     """The service says only that there is no such list; the users tell that bob is gone."""

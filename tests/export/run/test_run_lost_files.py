@@ -66,7 +66,7 @@ async def test_messages_that_no_source_shows_any_more_are_taken_from_the_damaged
         assert_whole(tmp_path / "out", expected)
 
 
-async def test_a_lost_history_is_reported_by_the_run_that_notices_it_and_by_each_verify(
+async def test_a_lost_history_is_reported_by_the_next_run_and_each_verify(
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "out"
@@ -108,7 +108,7 @@ def misspell(data: bytes) -> bytes:
         ({"compress": "zstd"}, flip(0.5)),
     ],
 )
-async def test_a_recheck_names_a_damaged_file_leaves_it_and_reads_its_messages_once_it_is_moved(
+async def test_a_recheck_reads_messages_of_a_damaged_file_after_a_move(
     shape: dict[str, Any], harm: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"

@@ -40,7 +40,7 @@ async def test_a_recheck_of_a_quiet_list_is_complete_and_so_is_the_next_run(tmp_
 @pytest.mark.parametrize(
     ("since", "until"), [(20, 60), (0, 60), (120, 10**6), (200, 300), (20, None), (500, None)]
 )
-async def test_an_export_with_a_window_has_exactly_the_messages_sent_in_it(
+async def test_an_export_with_a_window_has_exactly_the_messages_in_the_window(
     since: int, until: int | None, tmp_path: Path
 ) -> None:
     service = CompatibleService()
@@ -90,7 +90,7 @@ async def test_an_empty_list_costs_one_request_and_a_quiet_one_costs_one(tmp_pat
         assert len(service.lists_asked()) == 1
 
 
-async def test_a_new_message_with_a_text_id_is_read_although_the_highest_number_is_unchanged(
+async def test_a_new_text_id_is_read_if_the_highest_number_is_unchanged(
     tmp_path: Path,
 ) -> None:
     service = SmallService(talk_of_ann(40))
@@ -184,7 +184,7 @@ class ServiceWithAppList(CompatibleService):
         return web.json_response(self._page(self.records, query, self._size(query)))
 
 
-async def test_a_later_message_with_an_earlier_time_ends_no_list_before_its_newest_ones(
+async def test_a_later_message_with_an_earlier_time_does_not_end_a_list(
     tmp_path: Path,
 ) -> None:
     """It is newer than the end of the run, and the list has it before two messages of a fast clock."""
@@ -216,7 +216,7 @@ class ServiceWithAppListById(CompatibleService):
         return web.json_response(SmallService._page(self, self.records, query, self._size(query)))
 
 
-async def test_a_message_that_a_list_by_time_has_after_the_newest_id_of_the_app_is_read(
+async def test_a_list_by_time_is_read_past_the_newest_id_of_the_app(
     tmp_path: Path,
 ) -> None:
     """Message 99 has the time of a fast clock, so the list of ann has it after 100 and 101."""

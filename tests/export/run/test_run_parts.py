@@ -204,7 +204,7 @@ async def test_the_last_of_single_parts_settles_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tables", [[], ["users"]])
-async def test_the_first_part_reads_the_tables_and_no_part_is_rechecked_twice_in_a_night(
+async def test_only_the_first_part_reads_tables_and_each_part_is_rechecked_once(
     tables: Any, tmp_path: Path
 ) -> None:
     """A part to which others have left something is run again: that has nothing to recheck."""
@@ -228,7 +228,7 @@ async def test_a_damaged_file_of_messages_for_another_part_is_written_again(tmp_
         assert sorted(stored(tmp_path)) == sorted(service.expected())
 
 
-async def test_a_newer_version_that_is_left_for_a_part_takes_the_place_of_its_message(tmp_path: Path) -> None:
+async def test_a_newer_version_left_for_a_part_replaces_the_message(tmp_path: Path) -> None:
     part = tmp_path / "part=00"
     async with served(200, loose=False) as service:
         await export(service.session, tmp_path, parts=2)

@@ -63,7 +63,7 @@ async def test_another_plan_is_refused_and_nothing_is_read(
 # ── only ──
 
 
-async def test_a_run_of_some_sources_keeps_the_plan_and_reports_the_sources_it_did_not_read(
+async def test_a_run_of_some_sources_keeps_the_plan_and_reports_the_others(
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "out"
@@ -102,7 +102,7 @@ async def test_a_run_of_some_sources_stores_messages_of_other_sources_in_their_f
         assert file.parent.name == "source=user-ann"
 
 
-async def test_a_part_of_an_export_that_is_not_complete_does_not_make_it_so(tmp_path: Path) -> None:
+async def test_complete_sources_alone_do_not_make_an_export_complete(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(40) as service:
         first = await export(service.session, out, Plan(users=["ann"], groups=["nowhere"]))

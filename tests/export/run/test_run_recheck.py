@@ -34,7 +34,7 @@ ALL = 10**9
 """A recheck of everything."""
 
 
-async def test_edited_messages_take_their_places_and_their_older_versions_are_kept(tmp_path: Path) -> None:
+async def test_edited_messages_are_replaced_and_older_versions_stored(tmp_path: Path) -> None:
     async with served(75) as service:
         plan = Plan(**MIXED, compress="gzip", partition="month")
         await export(service.session, tmp_path / "out", plan)
@@ -97,7 +97,7 @@ async def test_timestamps_in_milliseconds_are_understood(tmp_path: Path) -> None
         assert (await export(service.session, tmp_path / "out", recheck=300)).changed == 1
 
 
-async def test_a_window_that_the_service_ignores_is_a_warning_and_that_of_a_recheck_is_none(
+async def test_an_ignored_window_is_a_warning_except_in_a_recheck(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = SmallService(talk(60))  # which does not heed fromTimestamp
@@ -112,7 +112,7 @@ async def test_a_window_that_the_service_ignores_is_a_warning_and_that_of_a_rech
     assert warning.startswith("the service ignores since (fromTimestamp): ")
 
 
-async def test_a_message_deleted_by_its_author_is_replaced_and_one_not_shown_is_named(tmp_path: Path) -> None:
+async def test_a_message_deleted_by_the_author_is_replaced_and_one_not_shown_named(tmp_path: Path) -> None:
     async with served(75) as service:
         await export(service.session, tmp_path / "out", Plan(**MIXED))
         [raw] = service.expected([12])

@@ -58,7 +58,7 @@ RECHECKS = [*((habit, PLANS[0]) for habit in HABITS), *((HABITS[0], plan) for pl
 
 
 @pytest.mark.parametrize(("habit", "sources", "window", "first", "last"), CASES)
-async def test_an_export_holds_both_ends_of_its_window_whatever_the_service_makes_of_them(
+async def test_an_export_has_both_window_ends_whatever_the_service_does(
     habit: Any, sources: dict[str, Any], window: dict[str, int], first: int, last: int, tmp_path: Path
 ) -> None:
     service = SmallService(talk(120))
@@ -118,7 +118,7 @@ def whole_minutes(record: Record, since: int | None, until: int | None) -> bool:
 @pytest.mark.parametrize(
     ("habit", "sources"), [(milliseconds, PLANS[0]), (whole_minutes, PLANS[0]), (milliseconds, PLANS[2])]
 )
-async def test_messages_left_out_of_a_window_by_the_service_are_confirmed_without_times(
+async def test_messages_omitted_from_a_window_are_confirmed_without_times(
     habit: Any, sources: dict[str, Any], tmp_path: Path
 ) -> None:
     service = SmallService(talk(300))
@@ -180,7 +180,7 @@ def hide_times(service: SmallService) -> None:
         (hide_times, 1, 1000),
     ],
 )
-async def test_a_window_in_another_unit_than_the_services_has_all_of_its_messages(
+async def test_a_window_in_another_unit_than_the_service_has_all_messages(
     habit: Any, unit: int, service_unit: int, tmp_path: Path
 ) -> None:
     service = SmallService(

@@ -51,7 +51,7 @@ def root_of(bag: Path) -> str:
     return hashlib.sha256((bag / "tagmanifest-sha256.txt").read_bytes()).hexdigest()
 
 
-def test_the_bag_has_the_export_as_it_is(out: Path, tmp_path: Path) -> None:
+def test_the_bag_has_the_export_unchanged(out: Path, tmp_path: Path) -> None:
     steps = list[tuple[int, int]]()
     before = contents_of(out)
     result = seal(out, tmp_path / "bag", progress=lambda *step: steps.append(step))
@@ -71,7 +71,7 @@ def test_the_bag_has_the_export_as_it_is(out: Path, tmp_path: Path) -> None:
     assert verify(tmp_path / "bag", root=result.root).ok, "what is written later is not in it"
 
 
-def test_bag_info_says_what_it_is(bag: Path) -> None:
+def test_bag_info_describes_the_export(bag: Path) -> None:
     info = info_of(bag)
     files = [path for path in (bag / "data").rglob("*") if path.is_file()]
     assert info["Payload-Oxum"] == f"{sum(path.stat().st_size for path in files)}.{len(files)}"
@@ -82,7 +82,7 @@ def test_bag_info_says_what_it_is(bag: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["one", "parts", "apps"])
-def test_tools_of_archives_take_it_and_all_readers_do(kind: str, tmp_path: Path) -> None:
+def test_bagit_tools_and_all_readers_accept_a_bag(kind: str, tmp_path: Path) -> None:
     bagit, folder = pytest.importorskip("bagit"), tmp_path / "out"
     match kind:
         case "one":
@@ -123,9 +123,7 @@ async def test_a_bag_of_an_object_store(tmp_path: Path, monkeypatch: pytest.Monk
     assert sorted(read_raw(tmp_path / "bag")) == sorted(read_raw(ADDRESS))
 
 
-def test_a_bag_in_an_object_store_is_refused_with_what_to_do(
-    bag: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bag_in_an_object_store_is_refused_with_advice(bag: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("obstore")
     from chatrest._cloud.store import ObjectStore
 
@@ -189,7 +187,7 @@ def test_hashes_that_were_made_to_fit_have_another_root(bag: Path, out: Path) ->
 
 
 @loop_over("root", ["", "xyz", "0" * 63])
-def test_what_is_no_root_hash_is_refused(bag: Path, out: Path, root: str) -> None:
+def test_a_wrong_root_hash_is_refused(bag: Path, out: Path, root: str) -> None:
     with pytest.raises(RequestInvalidError, match=r"^root"):
         verify(bag, root=root)
     with pytest.raises(RequestInvalidError, match="is not a bag"):
@@ -285,7 +283,7 @@ def test_an_attachment_that_leads_out_of_the_export_is_not_sealed(
     assert {path.name for path in tmp_path.iterdir()} == {"out", "secret"}
 
 
-def test_a_bag_of_parts_has_what_they_have_left_one_another(tmp_path: Path) -> None:
+def test_a_bag_of_parts_has_the_messages_left_for_other_parts(tmp_path: Path) -> None:
     parts = StoredParts(tmp_path / "out", 2)
     parts.run(range(1, 5))
     left = parts.folder / "part=00" / "foreign" / "1.ids"
@@ -295,7 +293,7 @@ def test_a_bag_of_parts_has_what_they_have_left_one_another(tmp_path: Path) -> N
     assert (tmp_path / "bag" / "data" / left.relative_to(parts.folder)).read_bytes() == b"0" * 64
 
 
-def test_where_it_fails_nothing_is_left_and_what_a_kill_left_is_removed(out: Path, tmp_path: Path) -> None:
+def test_a_failed_seal_leaves_no_file_and_removes_those_of_a_kill(out: Path, tmp_path: Path) -> None:
     lost = first(out, "messages/**/*.ndjson")
     lost.rename(tmp_path / "kept")
     with pytest.raises(ChatRestError, match="it is not there; nothing was sealed"):

@@ -99,7 +99,7 @@ def test_a_lost_journal_is_rebuilt_from_the_files(folder: Path, format: str, par
     check_life(folder, format, partition, safe, is_journal_whole=False)
 
 
-def test_an_end_that_no_commit_knows_is_adopted_as_far_as_it_can_be_read(folder: Path) -> None:
+def test_an_uncommitted_end_is_adopted_as_far_as_readable(folder: Path) -> None:
     with opened(folder, "plain") as store:
         store.commit(page("plain", "none", 1, [1, 2]))
     [segment] = (folder / "spool").iterdir()
@@ -124,7 +124,7 @@ OTHER: Final = b"what is this?\n"
     ],
     ids=["line", "not packed", "packed line", "packed half", "damaged member"],
 )
-def test_an_end_that_holds_something_else_is_kept_aside(folder: Path, format: str, end: bytes) -> None:
+def test_an_end_with_other_bytes_is_set_aside(folder: Path, format: str, end: bytes) -> None:
     with opened(folder, format) as store:
         store.commit(page(format, "none", 1, [1, 2]))
     [segment] = (folder / "spool").iterdir()
@@ -139,7 +139,7 @@ def test_an_end_that_holds_something_else_is_kept_aside(folder: Path, format: st
 
 
 @pytest.mark.parametrize("format", list(FORMATS))
-def test_the_records_of_an_unknown_file_are_written_again_and_it_is_set_aside(
+def test_records_of_an_unknown_file_are_copied_and_the_file_set_aside(
     folder: Path, tmp_path: Path, format: str
 ) -> None:
     other = tmp_path / "other"

@@ -29,7 +29,7 @@ def report_of(out: Path, tmp_path: Path) -> dict[str, list[list[str]]]:
     return rows
 
 
-async def test_an_export_with_what_is_not_covered(tmp_path: Path) -> None:
+async def test_uncovered_ranges_are_in_the_report(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(60, loose=False) as service:
         await export(service.session, out, Plan(all_users=True), tables=["users"])
@@ -55,7 +55,7 @@ async def test_an_export_with_what_is_not_covered(tmp_path: Path) -> None:
     assert files == {}
 
 
-def test_what_is_wrong_and_hostile_names_are_said_and_do_not_act(tmp_path: Path) -> None:
+def test_the_report_names_problems_and_escapes_hostile_names(tmp_path: Path) -> None:
     uid = "<img src=x onerror=alert(1)>|`\u202e"
     stored = StoredRuns(tmp_path / "out", uid)
     stored.run([record(1)], is_killed=True)
@@ -107,7 +107,7 @@ def test_attachments_that_failed_are_listed(tmp_path: Path, monkeypatch: pytest.
     assert report_of(stored.folder, tmp_path)["Not covered: attachments"][1:] == [["1", "2", "gone"]]
 
 
-def test_the_command_writes_it_whatever_the_result_is(tmp_path: Path) -> None:
+def test_the_command_writes_the_report_for_any_result(tmp_path: Path) -> None:
     stored = StoredRuns(tmp_path / "out")
     stored.run([record(1)], is_killed=True)
 

@@ -57,9 +57,7 @@ def test_an_undamaged_export_has_no_problems_and_is_not_changed(
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_without_its_journal_it_is_only_hashed_and_not_complete(
-    copy: Callable[[str], Path], name: str
-) -> None:
+def test_an_export_without_a_journal_is_only_hashed(copy: Callable[[str], Path], name: str) -> None:
     out = copy(name)
     entry = largest_entry(out)
     for remove in ((out / JOURNAL).unlink, lambda: (out / JOURNAL).write_bytes(b"")):
@@ -265,7 +263,7 @@ def test_files_that_the_manifest_does_not_know(out: Path, name: str) -> None:
     assert verify(out).ok
 
 
-def test_what_a_killed_run_left_is_a_note_and_other_files_are_ignored(out: Path) -> None:
+def test_leftovers_of_a_killed_run_are_a_note_and_other_files_ignored(out: Path) -> None:
     for name in ("manifest.json.new", "README.txt"):
         (out / name).write_bytes(b"x")
     (out / "more").mkdir()
@@ -394,7 +392,7 @@ def largest_entry_name(out: Path) -> str:
     return path.relative_to(out).as_posix()
 
 
-def test_an_incomplete_one_has_its_reasons(out: Path) -> None:
+def test_an_incomplete_export_has_reasons(out: Path) -> None:
     change_manifest(out, complete=False, reasons=["user ann: 403", "run it again"])
     result = verify(out)
     assert places_of(result) == [("incomplete", MANIFEST)] * 2
@@ -403,7 +401,7 @@ def test_an_incomplete_one_has_its_reasons(out: Path) -> None:
     assert "it has no reason" in only_problem(out).text
 
 
-def test_another_plan_is_advised_where_a_source_has_failed_and_not_for_other_reasons(out: Path) -> None:
+def test_another_plan_is_advised_only_after_a_failed_source(out: Path) -> None:
     """Such as after a run that was refused, as the ids of the service begin again."""
     change_manifest(out, complete=False, next_run=NextRun.FAILS, reasons=["the ids begin again"])
     assert (only_problem(out).advice, only_problem(out).remedy) == (Remedy.NOTHING, "")
@@ -411,7 +409,7 @@ def test_another_plan_is_advised_where_a_source_has_failed_and_not_for_other_rea
     assert only_problem(out).advice is Remedy.CHANGE_PLAN
 
 
-def test_what_is_damaged_has_its_plan_and_its_end(out: Path) -> None:
+def test_the_result_of_a_damaged_export_has_plan_and_end(out: Path) -> None:
     good = verify(out)
     assert (good.plan, good.until) == ("all users; groups den, oak; pair ann and bob", COUNT)
     with flipped(out / largest_entry_name(out), 1000):

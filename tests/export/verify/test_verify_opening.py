@@ -61,7 +61,7 @@ async def _two_runs(service: Served, out: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["plain", "zstd", "parquet"])
-async def test_an_older_journal_beside_newer_files_goes_on(name: str, tmp_path: Path) -> None:
+async def test_an_export_with_an_older_journal_than_files_is_continued(name: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(40) as service:
         first = await _two_runs(service, out, name)
@@ -201,7 +201,7 @@ def other_user() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", [JOURNAL, MANIFEST, "a file"])
-def test_what_this_user_may_not_read_is_no_damage(out: Path, name: str) -> None:
+def test_a_file_without_read_permission_is_not_damaged(out: Path, name: str) -> None:
     """The advice for damage would dismantle a good export."""
     path = out / (largest_entry(out).name if name == "a file" else name)
     for folder in out.parents:  # pytest's own are for one user
@@ -331,7 +331,7 @@ def test_a_kill_while_one_file_replaces_others_is_shown_and_ended(
 
 
 @pytest.mark.parametrize("name", ["plain", "zstd"])
-def test_a_kill_between_the_rename_of_a_segment_and_the_note_of_it_loses_nothing(
+def test_a_kill_between_rename_and_note_of_a_segment_loses_nothing(
     copy: Callable[[str], Path], name: str
 ) -> None:
     out = copy(name)
@@ -351,7 +351,9 @@ def test_a_kill_between_the_rename_of_a_segment_and_the_note_of_it_loses_nothing
 
 
 @pytest.mark.parametrize("name", ["plain", "parquet"])
-def test_a_kill_before_what_was_replaced_is_removed(copy: Callable[[str], Path], name: str) -> None:
+def test_a_kill_before_the_removal_of_replaced_files_loses_nothing(
+    copy: Callable[[str], Path], name: str
+) -> None:
     out = copy(name)
     entry = largest_entry(out)
     left = f"{entry.name.rpartition('/')[0]}/messages-99{''.join(Path(entry.name).suffixes)}"

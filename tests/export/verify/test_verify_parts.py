@@ -29,7 +29,7 @@ def test_all_parts_are_proven(parts: StoredParts) -> None:
     assert steps[-1] == (result.bytes, result.bytes)
 
 
-def test_what_is_wrong_with_a_part_has_its_name(parts: StoredParts) -> None:
+def test_the_problem_of_a_part_names_the_part(parts: StoredParts) -> None:
     [file] = (parts.folder / "part=01" / "messages").rglob("*.ndjson")
     with flipped(file, 100):
         result = verify(parts.folder)
@@ -66,7 +66,7 @@ def test_apps_may_have_the_same_ids(tmp_path: Path) -> None:
     assert (result.ok, result.messages, result.until) == (True, 2, None)
 
 
-async def test_parts_that_a_run_has_made_and_what_one_of_them_did_not_take_in(tmp_path: Path) -> None:
+async def test_messages_that_a_part_did_not_take_in_are_a_problem(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(120, loose=False) as service:
         await export(service.session, out, Plan(all_users=True), parts=3, tables=["users"])
