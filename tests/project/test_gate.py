@@ -126,15 +126,15 @@ async def test_the_readmes_page_for_a_browser_continues_with_its_token() -> None
     [block] = [block for path, block in BLOCKS if path == "README.md" and "read_page" in block]
     names: dict[str, Any] = {}
     exec(block, names)
-    async with Emulator(users=5, messages=100) as emulator, AsyncSession(emulator.app) as session:
-        first = await names["read_page"](session, "user-001")
-        second = await names["read_page"](session, "user-001", first["next"])
+    async with Emulator(users=2, messages=100) as emulator, AsyncSession(emulator.app) as session:
+        first = await names["read_page"](session, "user-001", "user-002")
+        second = await names["read_page"](session, "user-001", "user-002", first["next"])
         assert len(first["messages"]) == 20
         assert int(second["messages"][0]["id"]) < int(first["messages"][-1]["id"])
         with pytest.raises(CursorError):
-            await names["read_page"](session, "user-001", "x")
+            await names["read_page"](session, "user-001", "user-002", "x")
         with pytest.raises(NotFoundError):
-            await names["read_page"](session, "nobody")
+            await names["read_page"](session, "user-001", "nobody")
 
 
 async def test_the_guides_paging_endpoint_goes_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
