@@ -42,22 +42,22 @@ class Service:
     dialect: str = "cursor"
     """`cursor`, `next` or `pages`."""
     inside: str = "ascending"
-    """How a page is ordered inside: also `descending` or `shuffled`."""
-    way: str = "append"
-    """The way of a walk that asks for none."""
+    """The order inside a page: also `descending` or `shuffled`."""
+    direction: str = "append"
+    """The direction of a walk that asks for none."""
     inclusive: bool = False
-    """Whether the record at the cursor comes again."""
+    """True if a page begins with the record at the cursor."""
     text: bool = False
-    """Whether ids are texts that are no numbers."""
+    """True if ids are texts that are no numbers."""
     pagination: bool = False
     ending: str = "stays"
-    """The mark of the page after the last record: `stays`, `null`, `zero` or `absent`."""
-    foreign: bool = False
-    """Whether the marks are always those of the other way."""
+    """The position of the page after the last record: `stays`, `null`, `zero` or `absent`."""
+    opposite: bool = False
+    """True if positions always have the opposite direction."""
     default: int = 100
-    """How many records a page holds where nobody says."""
+    """The records of a page if no size is asked for."""
     faults: dict[int, BaseException] = field(default_factory=dict)
-    """What goes wrong at which fetch, counted from 0."""
+    """Errors by the number of the fetch, from 0."""
     asked: list[dict[str, str]] = field(default_factory=list)
 
     @property
@@ -65,22 +65,22 @@ class Service:
         return "perPage" if self.dialect == "pages" else "limit"
 
     @property
-    def loose(self) -> bool:
+    def unordered(self) -> bool:
         """True if the walk can't compare ids, and keeps the service's order."""
         return self.text or self.dialect == "pages"
 
     def shown(self, number: int) -> str:
         return f"m-{abs(number):04}" if self.text else str(abs(number))
 
-    async def fetch(self, place: tuple[tuple[str, str], ...]) -> Listing[Item]:
-        asked = dict(place)
+    async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:
+        asked = dict(position)
         self.asked.append(asked)
         assert len(self.asked) <= 400, "the walk asks for ever"
         if fault := self.faults.pop(len(self.asked) - 1, None):
             raise fault
-        return self.page(asked) if self.dialect == "pages" else self.marked(asked)
+        return self.page_by_number(asked) if self.dialect == "pages" else self.page_by_position(asked)
 
-    def page(self, asked: dict[str, str]) -> Listing[Item]:
+    def page_by_number(self, asked: dict[str, str]) -> Listing[Item]:
         visible = self.ordered([each for each in self.ids if each > 0])
         number, size = int(asked.get("page", 1)), int(asked.get(self.name, self.default))
         totals = -(-len(visible) // size) if self.pagination else None
@@ -88,36 +88,38 @@ class Service:
         meta = Meta(pagination=Pagination(0, len(ids), size, number, totals))
         return Listing([Item(self.shown(each)) for each in ids], meta, b"{}")
 
-    def marked(self, asked: dict[str, str]) -> Listing[Item]:
-        way, size = asked.get("affix", self.way), int(asked.get(self.name, self.default))
+    def page_by_position(self, asked: dict[str, str]) -> Listing[Item]:
+        direction, size = asked.get("affix", self.direction), int(asked.get(self.name, self.default))
         rest = sorted(self.ids, key=abs)
         if "id" in asked:
-            skips_equal = (way == "append") != self.inclusive
+            skips_equal = (direction == "append") != self.inclusive
             border = (bisect_right if skips_equal else bisect_left)(rest, self.number(asked["id"]), key=abs)
-            rest = rest[border:] if way == "append" else rest[:border]
-        if way == "prepend":
+            rest = rest[border:] if direction == "append" else rest[:border]
+        if direction == "prepend":
             rest.reverse()
         scanned, more = rest[:size], len(rest) > size
         ids = self.ordered([each for each in scanned if each > 0])
         items = [Item(self.shown(each)) for each in ids]
-        return Listing(items, self.meta(asked, way, size, scanned, more=more), b"{}")
+        return Listing(items, self.meta(asked, direction, size, scanned, more=more), b"{}")
 
-    def meta(self, asked: dict[str, str], way: str, size: int, scanned: list[int], *, more: bool) -> Meta:
+    def meta(
+        self, asked: dict[str, str], direction: str, size: int, scanned: list[int], *, more: bool
+    ) -> Meta:
         numbers = Pagination(0, len([each for each in scanned if each > 0]), size, 1, 2 if more else 1)
         end = (scanned or [self.number(asked.get("id", "0"))])[-1]
-        affix = way
-        if self.foreign and scanned:
-            affix, end = ("prepend" if way == "append" else "append"), scanned[0]
+        affix = direction
+        if self.opposite and scanned:
+            affix, end = ("prepend" if direction == "append" else "append"), scanned[0]
         value: Any = self.shown(end) if self.text or self.dialect == "next" else abs(end)
         if not scanned and self.ending != "stays":
             value = {"null": None, "zero": 0}.get(self.ending)
-        mark = Position(affix, value) if value is not None or self.ending == "null" else None
+        position = Position(affix, value) if value is not None or self.ending == "null" else None
         pagination = numbers if self.pagination else None
         if self.dialect == "cursor":
-            return Meta(pagination=pagination, cursor=mark)
+            return Meta(pagination=pagination, cursor=position)
         back = Position("prepend", self.shown(scanned[0])) if scanned else None
-        return Meta(pagination=pagination, next=mark, previous=back) if way == "append" else Meta(
-            pagination=pagination, previous=mark
+        return Meta(pagination=pagination, next=position, previous=back) if direction == "append" else Meta(
+            pagination=pagination, previous=position
         )  # fmt: skip
 
     def number(self, shown: str) -> int:
@@ -136,9 +138,10 @@ class Service:
         facts_of = facts_for(size, self.name, paging, **facts)
         return walk_over(self.fetch, Cursor.parse(token) if token else start, facts_of)
 
-    def expected(self, way: str) -> list[str]:
+    def expected(self, direction: str) -> list[str]:
         return [
-            self.shown(each) for each in sorted(filter(lambda n: n > 0, self.ids), reverse=way == "prepend")
+            self.shown(each)
+            for each in sorted(filter(lambda n: n > 0, self.ids), reverse=direction == "prepend")
         ]
 
 
@@ -160,10 +163,10 @@ def walk_over(
     return Walk(source, start)
 
 
-def run(what: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that waits for nothing."""
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that waits for nothing."""
     try:
-        what.send(None)
+        coroutine.send(None)
     except StopIteration as done:
         return done.value
     raise AssertionError("the walk waits for something else than its fetch")
@@ -204,35 +207,35 @@ def services(**fixed: Any) -> st.SearchStrategy[Service]:
         habits = {
             "dialect": draw(st.sampled_from(["cursor", "next", "pages"])),
             "inside": draw(st.sampled_from(["ascending", "descending", "shuffled"])),
-            "way": draw(st.sampled_from(["append", "prepend"])),
+            "direction": draw(st.sampled_from(["append", "prepend"])),
             "inclusive": draw(st.booleans()),
             "text": draw(st.booleans()),
             "pagination": draw(st.booleans()),
             "ending": draw(st.sampled_from(["stays", "null", "zero", "absent"])),
-            "foreign": not gaps and draw(st.booleans()),
+            "opposite": not gaps and draw(st.booleans()),
             **fixed,
         }
         service = Service(tuple(-n if n in hide else n for n in sorted(numbers)), **habits)
-        assume(not (service.foreign and (service.text or service.dialect != "cursor")))
+        assume(not (service.opposite and (service.text or service.dialect != "cursor")))
         return service
 
     return made()
 
 
 sizes = st.integers(2, 5)
-ways = st.sampled_from(["append", "prepend", None])
+directions = st.sampled_from(["append", "prepend", None])
 
 
-def prepared(service: Service, affix: str | None) -> str:
-    """The way that the walk will go; leaves out what no walk could find its way through."""
-    if service.foreign or (service.dialect == "next" and service.way == "prepend"):
-        assume(affix is not None)  # such marks tell no way, or the wrong one
+def direction_of(service: Service, affix: str | None) -> str:
+    """Return the direction of the walk; lists that no walk can read are left out."""
+    if service.opposite or (service.dialect == "next" and service.direction == "prepend"):
+        assume(affix is not None)  # such positions show no direction, or the wrong one
     if service.dialect == "pages":
         assume(affix is None)
         return "append"
-    return affix or service.way
+    return affix or service.direction
 
 
-def steady(service: Service, way: str) -> None:
-    """Leaves out lists whose order hangs on the page size: texts that a page orders against the walk."""
-    assume(not service.text or service.inside == ("ascending" if way == "append" else "descending"))
+def assume_stable_order(service: Service, direction: str) -> None:
+    """Leave out lists whose order depends on the page size: texts that a page orders against the walk."""
+    assume(not service.text or service.inside == ("ascending" if direction == "append" else "descending"))

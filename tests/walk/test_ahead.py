@@ -19,12 +19,21 @@ from chatrest.emulator import Emulator, First, Latency
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
 from tests.scripted_server import FaultyServer, hang, reply
-from tests.walk.service_model import Item, Service, few, many, prepared, services, sizes, walk_over, ways
+from tests.walk.service_model import (
+    Item,
+    Service,
+    direction_of,
+    directions,
+    few,
+    many,
+    services,
+    sizes,
+    walk_over,
+)
 from tests.walk.test_walk_any_server import (
     Server,
     asked_direction,
     by_id,
-    directions,
     in_service_order,
     page_sizes,
 )
@@ -99,11 +108,11 @@ def test_any_server_gives_the_same_items_cursors_and_error(
 
 
 @few
-@given(services(), sizes, ways, bounds, st.sets(st.integers(0, 8), max_size=4), st.integers(1, 6))
+@given(services(), sizes, directions, bounds, st.sets(st.integers(0, 8), max_size=4), st.integers(1, 6))
 def test_errors_follow_the_same_items_and_the_walk_continues(
     service: Service, size: int, affix: str | None, bound: tuple[int, int], faults: set[int], count: int
 ) -> None:
-    prepared(service, affix)
+    direction_of(service, affix)
 
     async def read_in_parts(bound: tuple[int, int] | None) -> list[Any]:
         broken = replace(service, faults={each: ServerError(f"fault {each}") for each in faults}, asked=[])

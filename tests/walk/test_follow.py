@@ -76,7 +76,7 @@ async def ids_of(items: Follower[Any] | Walk[Any], into: list[str]) -> None:
 
 
 @few
-@given(services(dialect="cursor", text=False, foreign=False), sizes, st.lists(st.integers(0, 4), max_size=5))
+@given(services(dialect="cursor", text=False, opposite=False), sizes, st.lists(st.integers(0, 4), max_size=5))
 def test_a_token_after_any_item_resumes_at_the_next(service: Service, size: int, plan: list[int]) -> None:
     clock, tokens = Clock(service, plan), []
 

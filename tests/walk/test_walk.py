@@ -19,19 +19,19 @@ from tests.walk.service_model import (
     Item,
     Service,
     all_of,
+    assume_stable_order,
+    direction_of,
+    directions,
     facts_for,
     few,
     first,
     items_of,
     many,
-    prepared,
     run,
     services,
     sizes,
-    steady,
     tokens_of,
     walk_over,
-    ways,
 )
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -40,24 +40,24 @@ pytestmark = pytest.mark.usefixtures("tidy")
 
 
 @many
-@given(services(), sizes, ways)
+@given(services(), sizes, directions)
 def test_every_message_is_returned_once_and_in_one_order(
     service: Service, size: int, affix: str | None
 ) -> None:
-    way = prepared(service, affix)
+    direction = direction_of(service, affix)
     ids = all_of(service.walk(size, affix=affix))
-    wanted = service.expected(way)
+    wanted = service.expected(direction)
     assert sorted(ids) == sorted(wanted)
-    if not service.loose:
+    if not service.unordered:
         assert ids == wanted
 
 
 @few
-@given(services(inclusive=True, dialect="cursor", foreign=False, pagination=False), ways)
+@given(services(inclusive=True, dialect="cursor", opposite=False, pagination=False), directions)
 def test_a_page_with_only_the_item_of_the_position_is_no_end(service: Service, affix: str | None) -> None:
     """With pages of one record, an inclusive service never gets further: a walk must say so."""
     assume(min(service.ids, default=1) > 0)  # an empty page that stays is an end
-    wanted = service.expected(prepared(service, affix))
+    wanted = service.expected(direction_of(service, affix))
     ids: list[str] = []
     try:
         run(items_of(service.walk(1, affix=affix), into=ids))
@@ -68,11 +68,11 @@ def test_a_page_with_only_the_item_of_the_position_is_no_end(service: Service, a
 
 
 @few
-@given(services(), sizes, ways)
+@given(services(), sizes, directions)
 def test_pages_have_the_same_items_and_each_can_be_resumed(
     service: Service, size: int, affix: str | None
 ) -> None:
-    prepared(service, affix)
+    direction_of(service, affix)
     whole = all_of(service.walk(size, affix=affix))
     ids: list[str] = []
 
@@ -91,13 +91,13 @@ def test_pages_have_the_same_items_and_each_can_be_resumed(
 
 
 @many
-@given(services(), sizes, ways)
+@given(services(), sizes, directions)
 @example(Service((1, 2, 3, 4), text=True, inclusive=True), 2, "append")
 @example(Service((1, 2, 3, 4), text=True, inclusive=True, inside="descending"), 3, "append")
 def test_a_token_after_any_item_leads_to_exactly_the_rest(
     service: Service, size: int, affix: str | None
 ) -> None:
-    prepared(service, affix)
+    direction_of(service, affix)
     pairs = run(tokens_of(service.walk(size, affix=affix)))
     whole = [each for each, _ in pairs]
     assert all_of(service.walk(size, token=str(service.walk(size, affix=affix).cursor), affix=affix)) == whole
@@ -123,13 +123,13 @@ def test_another_page_size_in_the_middle_of_a_page_repeats_nothing(
 
 @many
 @given(
-    services(), sizes, ways,
+    services(), sizes, directions,
     st.sets(st.integers(0, 8), max_size=5), st.lists(st.integers(0, 4), max_size=6), st.booleans(),
 )  # fmt: skip
 def test_errors_cancels_and_breaks_lose_nothing_and_repeat_nothing(
     service: Service, size: int, affix: str | None, faults: set[int], breaks: list[int], cancel: bool
 ) -> None:
-    prepared(service, affix)
+    direction_of(service, affix)
     whole = all_of(service.walk(size, affix=affix))
     kind: Callable[[], BaseException] = asyncio.CancelledError if cancel else lambda: ServerError("503")
     broken = replace(service, faults={each: kind() for each in faults}, asked=[])
@@ -151,11 +151,11 @@ def test_errors_cancels_and_breaks_lose_nothing_and_repeat_nothing(
 
 
 @few
-@given(services(), sizes, ways, st.integers(0, 6))
+@given(services(), sizes, directions, st.integers(0, 6))
 def test_collect_does_not_move_the_walk_on_an_error(
     service: Service, size: int, affix: str | None, fault: int
 ) -> None:
-    prepared(service, affix)
+    direction_of(service, affix)
     whole = all_of(service.walk(size, affix=affix))
     for taken in range(len(whole) + 1):
         broken = replace(service, faults={}, asked=[])
@@ -196,7 +196,7 @@ async def test_a_cancelled_task_leaves_the_walk_ready_for_another() -> None:
 
 
 @few
-@given(services(way="append"), sizes, st.integers(0, 12))
+@given(services(direction="append"), sizes, st.integers(0, 12))
 def test_new_items_after_an_end_are_returned_once(service: Service, size: int, more: int) -> None:
     assume(not service.text or service.inside == "ascending")
     assume(service.dialect != "pages" or service.inside == "ascending")
@@ -223,12 +223,12 @@ def test_awaiting_or_iterating_a_walk_raises_with_a_hint() -> None:
 
 
 @many
-@given(services(), st.integers(2, 6), ways, st.integers(0, 12), st.integers(2, 12), st.integers(0, 9))
+@given(services(), st.integers(2, 6), directions, st.integers(0, 12), st.integers(2, 12), st.integers(0, 9))
 def test_limit_gives_the_next_few_and_no_more(
     service: Service, size: int, affix: str | None, taken: int, count: int, more: int
 ) -> None:
     assume(more != 1)  # see above: a page of one record
-    steady(service, prepared(service, affix))
+    assume_stable_order(service, direction_of(service, affix))
     whole = all_of(service.walk(size, affix=affix))
     walk = replace(service, asked=[]).walk(size, affix=affix)
     taken = len(run(first(walk, min(taken, len(whole)))))
@@ -245,11 +245,11 @@ def test_thorough_of_a_limited_walk_keeps_the_remaining_limit() -> None:
 
 
 @few
-@given(services(inclusive=False), st.integers(1, 6), ways, st.integers(0, 12))
+@given(services(inclusive=False), st.integers(1, 6), directions, st.integers(0, 12))
 def test_limit_sends_no_more_than_its_items_need(
     service: Service, size: int, affix: str | None, count: int
 ) -> None:
-    steady(service, prepared(service, affix))
+    assume_stable_order(service, direction_of(service, affix))
     whole = all_of(service.walk(size, affix=affix))
     count = min(count, len(whole))
     plain, limited = replace(service, asked=[]), replace(service, asked=[])

@@ -18,7 +18,7 @@ from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk, WalkSource
 from chatrest.errors import CursorError
 from tests.session_double import Sender
-from tests.walk.service_model import Item, facts_for, many as many_examples, run
+from tests.walk.service_model import Item, directions, facts_for, many as many_examples, run
 
 PAGINATIONS = ("none", "honest", "always the last", "always one more", "first of one", "only sizes")
 POSITIONS = ("cursor", "next", "top level", "none", "other direction", "without affix", "unreadable", "null")
@@ -192,7 +192,6 @@ def asked_direction(server: Server, direction: str | None) -> str | None:
 
 by_id = servers(BY_ID, BY_NEXT, BY_THREAD)
 in_service_order = servers(BY_PAGE, BY_UPDATED)
-directions = st.sampled_from(["append", "prepend", None])
 page_sizes = st.sampled_from([2, 3, 1000])
 
 

@@ -32,12 +32,12 @@ from tests.walk.test_walk_any_server import Server
 # ── ends (design, decision 4) ──
 
 
-def mark(id: Any, affix: Any = "append", **more: Any) -> Meta:
+def meta_at(id: Any, affix: Any = "append", **more: Any) -> Meta:
     return Meta(cursor=Position(affix, id), **more)
 
 
 def test_a_token_after_a_record_without_an_id_number_does_not_repeat_the_border() -> None:
-    pages = {"": ((1, 2), mark(2)), "2": ((2, "broken", 4), mark(4)), "4": ((4,), mark(4))}
+    pages = {"": ((1, 2), meta_at(2)), "2": ((2, "broken", 4), meta_at(4)), "4": ((4,), meta_at(4))}
 
     async def fetch(place: tuple[tuple[str, str], ...]) -> Listing[Item]:
         ids, meta = pages[dict(place).get("id", "")]
@@ -61,7 +61,7 @@ class Circle:
     before: int = 1
     empty: bool = False
     kind: str = "number"
-    """What a mark holds: a `number`, a `text`, or a `time` beside an id that stays."""
+    """What a position holds: a `number`, a `text`, or a `time` beside an id that stays."""
     broken: bool = True
     requests: int = 0
 
@@ -74,9 +74,9 @@ class Circle:
         if not self.broken and at > last + 1:
             return Listing([], Meta(), b"{}")
         items = [] if self.empty and at else [Item(self.named(at + 1))]
-        return Listing(items, Meta(cursor=self.mark(following)), b"{}")
+        return Listing(items, Meta(cursor=self.position_at(following)), b"{}")
 
-    def mark(self, step: int) -> Position:
+    def position_at(self, step: int) -> Position:
         if self.kind == "time":
             return Position("append", 500, sent_at=step)
         return Position("append", self.named(step) if self.kind == "text" else step)
@@ -174,7 +174,7 @@ def missing(code: str | None, status: int = 404) -> ApiError:
     return api_error_class(status, code)("x", status=status, code=code)
 
 
-FIRST = Listing([Item("1"), Item("2"), Item("3")], mark(3), b"{}")
+FIRST = Listing([Item("1"), Item("2"), Item("3")], meta_at(3), b"{}")
 START = Cursor("q", (("affix", "append"),), "append")
 
 
@@ -203,7 +203,7 @@ def test_a_404_of_the_collection_is_no_end(first: Listing[Item] | None, code: st
 def test_a_position_that_is_not_found_is_no_end_unless_all_was_counted(
     code: str | None, size: int, counted: int | None
 ) -> None:
-    page = Listing([Item("1"), Item("2"), Item("3")], mark(3, pagination=Pagination(total=counted)), b"{}")
+    page = Listing([Item("1"), Item("2"), Item("3")], meta_at(3, pagination=Pagination(total=counted)), b"{}")
     walk = walk_over(failing(page, missing(code)), START, facts_for(size, thorough=True))
     if counted == 3:
         assert all_of(walk) == ["1", "2", "3"]
@@ -224,14 +224,14 @@ def test_a_page_number_beyond_the_last_one_may_be_not_found() -> None:
 
 
 @loop_over("is_refused", [True, False])
-@loop_over("way", ["append", "prepend"])
+@loop_over("direction", ["append", "prepend"])
 @loop_over("cap", [4, 10, 100])
 @loop_over("counted", [None, 25])
 def test_an_item_that_is_listed_and_cannot_be_asked_from_hides_nothing(
-    is_refused: bool, way: str, cap: int, counted: int | None
+    is_refused: bool, direction: str, cap: int, counted: int | None
 ) -> None:
     """As of a message that was deleted softly: the walk asks from the item before it."""
-    ids = list(range(1, 26)) if way == "append" else list(range(25, 0, -1))
+    ids = list(range(1, 26)) if direction == "append" else list(range(25, 0, -1))
     asked = list[str]()
 
     async def fetch(position: tuple[tuple[str, str], ...]) -> Listing[Item]:
@@ -247,11 +247,11 @@ def test_an_item_that_is_listed_and_cannot_be_asked_from_hides_nothing(
         pagination = None if counted is None else Pagination(counted, len(page), 1000, 1, 7)
         return Listing(
             [Item(str(each)) for each in page],
-            mark(page[-1] if page else int(place), way, pagination=pagination),
+            meta_at(page[-1] if page else int(place), direction, pagination=pagination),
             b"{}",
         )
 
-    start = Cursor("q", (("affix", way),), way)  # type: ignore[arg-type]
+    start = Cursor("q", (("affix", direction),), direction)  # type: ignore[arg-type]
     for size in (cap, 1000) if is_refused else (cap,):  # of a short page an empty one is the end
         asked.clear()
         assert all_of(walk_over(fetch, start, facts_for(size))) == [str(each) for each in ids]
@@ -266,7 +266,7 @@ def test_a_refused_page_after_the_last_item_is_the_end(has_cursor: bool, count: 
         if not page:
             raise missing("ERR_MESSAGE_NOT_FOUND")
         return Listing(
-            list(map(Item, map(str, page))), mark(page[-1], "append") if has_cursor else Meta(), b"{}"
+            list(map(Item, map(str, page))), meta_at(page[-1], "append") if has_cursor else Meta(), b"{}"
         )
 
     start = Cursor("q", (("affix", "append"),), "append")
@@ -344,7 +344,7 @@ def test_a_list_by_time_is_returned_in_that_order_and_resumable(
 
 
 def test_a_list_by_time_and_page_numbers_keeps_the_direction_that_was_asked_for() -> None:
-    """A service that pages by number only, and the other way where no affix is sent."""
+    """A service that pages by number only, and the opposite direction where no affix is sent."""
     ids = [3, 1, 4, 15, 9, 2, 6, 5]
     rising = [Item(str(each), 100 + place) for place, each in enumerate(ids)]
 

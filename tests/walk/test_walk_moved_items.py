@@ -16,7 +16,7 @@ from chatrest.errors import CursorError, NotFoundError
 from tests.cases import loop_over
 from tests.walk.service_model import all_of, facts_for, first, items_of, run, walk_over
 
-WAYS = st.sampled_from(["append", "prepend"])
+DIRECTIONS = st.sampled_from(["append", "prepend"])
 DIALECTS = ("id", "sentAt", "updatedAt")
 COUNTS = ("left", "more", "pages", "whole", "position")
 
@@ -38,7 +38,7 @@ class ShiftingService:
     counts: str = "left"
     """How a page announces more: by what is `left`, one `more` than it holds, the number of `pages`, the
     `whole` list's total, or by a `position`, which the last page lacks."""
-    way: Any = "append"
+    direction: Any = "append"
     is_missing_an_error: bool = False
     before: dict[int, Callable[["ShiftingService"], object]] = field(default_factory=dict)
     """What happens right before a request, by its number from 0."""
@@ -64,7 +64,7 @@ class ShiftingService:
 
     def walk(self, size: int = 3, token: str | None = None, **facts: Any) -> Walk[Any]:
         by_id = self.dialect != "updatedAt"
-        start = Cursor("q", (("affix", self.way),), self.way, by_id=by_id)
+        start = Cursor("q", (("affix", self.direction),), self.direction, by_id=by_id)
         paging = BY_ID if by_id else BY_UPDATED
         facts_of = facts_for(size, "limit", paging, beginning=start.position, **facts)
         return walk_over(self.fetch, Cursor.parse(token) if token else start, facts_of)
@@ -88,60 +88,62 @@ class ShiftingService:
         page = ahead[:size]
         return Listing(page, self.meta(page, ahead, size, asked["affix"]), b"{}")
 
-    def meta(self, page: list[Entry], ahead: list[Entry], size: int, way: str) -> Meta:
+    def meta(self, page: list[Entry], ahead: list[Entry], size: int, direction: str) -> Meta:
         has_more = len(ahead) > len(page)
         totals = {"left": len(ahead), "more": len(page) + has_more, "pages": 0, "whole": len(self.entries)}
         pages = -(-len(ahead) // size) if self.counts == "pages" else 1
         numbers = Pagination(totals.get(self.counts, 0), len(page), size, 1, pages)
         if self.counts == "position":
-            return Meta(next=self.position(page[-1], way)) if page and has_more else Meta()
-        return Meta(pagination=numbers, cursor=self.position(page[-1], way) if page else None)
+            return Meta(next=self.position(page[-1], direction)) if page and has_more else Meta()
+        return Meta(pagination=numbers, cursor=self.position(page[-1], direction) if page else None)
 
-    def position(self, entry: Entry, way: str) -> Position:
+    def position(self, entry: Entry, direction: str) -> Position:
         if self.dialect == "updatedAt":
-            return Position(way, updated_at=entry.updated_at)
+            return Position(direction, updated_at=entry.updated_at)
         if self.dialect == "sentAt":
-            return Position(way, entry.id, sent_at=entry.sent_at)
-        return Position(way, int(entry.id))
+            return Position(direction, entry.id, sent_at=entry.sent_at)
+        return Position(direction, int(entry.id))
 
 
 def expected(service: ShiftingService) -> list[str]:
-    return [str(number) for number in (service.ids if service.way == "append" else reversed(service.ids))]
+    return [
+        str(number) for number in (service.ids if service.direction == "append" else reversed(service.ids))
+    ]
 
 
 @loop_over("dialect", DIALECTS)
 @loop_over("counts", COUNTS)
-@loop_over("way", ["append", "prepend"])
+@loop_over("direction", ["append", "prepend"])
 @loop_over("thorough", [False, True])
 @loop_over("is_missing_an_error", [False, True])
 def test_a_walk_continues_if_the_item_of_the_position_is_deleted(
-    dialect: str, counts: str, way: str, thorough: bool, is_missing_an_error: bool
+    dialect: str, counts: str, direction: str, thorough: bool, is_missing_an_error: bool
 ) -> None:
-    service = ShiftingService(15, dialect, counts, way, is_missing_an_error)
-    border = 5 if way == "append" else 11
+    service = ShiftingService(15, dialect, counts, direction, is_missing_an_error)
+    border = 5 if direction == "append" else 11
     service.before = {1: lambda service: service.delete(border)}
     assert all_of(service.walk(5, thorough=thorough)) == expected(service)
 
 
 @loop_over("dialect", DIALECTS)
 @loop_over("counts", COUNTS)
-@loop_over("way", ["append", "prepend"])
+@loop_over("direction", ["append", "prepend"])
 @loop_over("size", [3, 4, 5, 20])
 def test_the_check_costs_no_request_for_an_ordinary_list(
-    dialect: str, counts: str, way: str, size: int
+    dialect: str, counts: str, direction: str, size: int
 ) -> None:
-    service = ShiftingService(15, dialect, counts, way)
+    service = ShiftingService(15, dialect, counts, direction)
     assert all_of(service.walk(size)) == expected(service)
-    sign = 1 if way == "append" else -1
+    sign = 1 if direction == "append" else -1
     # A lost position is asked for once more, and never an earlier one.
     places = [sign * int(asked.get("id") or asked.get("updatedAt") or 0) for asked in service.asked[1:]]
     assert places == sorted(places)
 
 
-@loop_over("way", ["append", "prepend"])
-def test_a_token_resumes_although_its_item_is_deleted(way: str) -> None:
-    service = ShiftingService(9, way=way)
-    border = 6 if way == "append" else 4
+@loop_over("direction", ["append", "prepend"])
+def test_a_token_resumes_although_its_item_is_deleted(direction: str) -> None:
+    service = ShiftingService(9, direction=direction)
+    border = 6 if direction == "append" else 4
     walk = service.walk(3)
     assert run(first(walk, 6)) == expected(service)[:6]
     token = str(walk.cursor)
@@ -161,9 +163,9 @@ def test_an_unordered_list_without_the_known_positions_is_an_error() -> None:
 
 def test_a_promise_that_is_always_made_costs_a_few_requests_at_the_end() -> None:
     service = ShiftingService(9)
-    service.meta = lambda page, ahead, size, way: Meta(  # type: ignore[method-assign]
+    service.meta = lambda page, ahead, size, direction: Meta(  # type: ignore[method-assign]
         pagination=Pagination(5000, len(page), size, 1, 500),
-        cursor=Position(way, int(page[-1].id)) if page else None,
+        cursor=Position(direction, int(page[-1].id)) if page else None,
     )
     with pytest.raises(CursorError, match="an empty page, twice"):
         all_of(service.walk(3))
@@ -179,14 +181,14 @@ CHANGES = st.lists(
 
 
 @given(
-    st.sampled_from(DIALECTS), st.sampled_from(COUNTS), WAYS, st.integers(2, 6), st.integers(0, 20), CHANGES,
-    st.booleans(), st.booleans(),
+    st.sampled_from(DIALECTS), st.sampled_from(COUNTS), DIRECTIONS, st.integers(2, 6), st.integers(0, 20),
+    CHANGES, st.booleans(), st.booleans(),
 )  # fmt: skip
 def test_every_remaining_item_is_returned_once(
-    dialect: str, counts: str, way: str, size: int, count: int, changes: list[Any], thorough: bool,
+    dialect: str, counts: str, direction: str, size: int, count: int, changes: list[Any], thorough: bool,
     is_missing_an_error: bool,
 ) -> None:  # fmt: skip
-    service = ShiftingService(count, dialect, counts, way, is_missing_an_error)
+    service = ShiftingService(count, dialect, counts, direction, is_missing_an_error)
     changed: set[str] = set()
     for number, kind, ids in changes:
         service.before[number] = lambda service, kind=kind, ids=ids: getattr(service, kind)(*ids)  # type: ignore[misc]

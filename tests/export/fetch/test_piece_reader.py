@@ -34,7 +34,7 @@ class Strange(Service):
         if "id" not in asked or int(asked["id"]) in self.ids:
             return await super().fetch(place)
         if self.kind == "ignores":
-            return self.marked({name: value for name, value in asked.items() if name != "id"})
+            return self.page_by_position({name: value for name, value in asked.items() if name != "id"})
         if self.kind == "is empty":
             position = Position("append", int(asked["id"]))
             return Listing([], Meta(Pagination(0, 0, 3, 1, 1), position), b"{}")
