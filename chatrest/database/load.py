@@ -34,7 +34,7 @@ from ..export.read.exports import (
 from ..export.read.folder_view import FolderView
 from ..export.read.news import ExportNews, JournalNews, NewsBatch
 from ..export.read.reading import table_entries, table_records
-from .database_rows import COLUMNS, batched, clean_records, message_values
+from .message_rows import COLUMNS, batched, clean_records, message_values
 from .schema import BLANK, BLANKED, INDEXES, STATE, VERSION, tables, views
 from .sqlite import Batch, SqliteDatabase
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from ..export.formats.columns import TABLE_COLUMNS, ColumnKind
-from .database_rows import COLUMNS
+from .message_rows import COLUMNS
 
 VERSION: Final = "3"
 STATE: Final = "chatrest_load"

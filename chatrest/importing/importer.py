@@ -5,18 +5,20 @@ was lost or cannot be read. This adds nothing: a message whose `muid` was used i
 or member that exists is changed to the same, or refused as existing. Such refusals of a repeated batch count
 as imported before.
 
-One request at a time keeps the order: messages get their ids in the order of the file.
+One request at a time keeps the order: messages get their ids in the order of the file. The same lines
+give the same batches in every run.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from .._parameters.data_import import MAX_ENTRIES
 from .._parameters.roles import NewRole
 from .._secrets import scrub
 from .._threads import in_thread
@@ -31,17 +33,18 @@ from ..errors import (
     ServerError,
 )
 from ..session import AsyncSession
-from .batches import LineBatch, batches
 from .import_journal import ImportJournal
-from .import_records import ImportRecord, Kind
-from .import_result import INVALID, NO_OUTCOME, ImportResult, LineNote, list_omissions
+from .import_records import ImportRecord, Kind, SkippedLine, read_object, record_of
+from .import_result import INVALID, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
 from .input_files import Files, InputFile, input_files, journal_path
-from .input_lines import read_lines
+from .input_lines import MAX_LINE, ImportLine, LinePosition, read_lines
 
 T = TypeVar("T")
 Replies: TypeAlias = Mapping[str, Any]
 """What the service says of each record, by its key: an outcome with `success`, or an error."""
 
+MAX_LINES: Final = 1000
+"""Lines of a batch, so that a file without any record is noted in steps, too."""
 ATTEMPTS: Final = 5
 """Requests for a batch whose replies are lost, before the error is raised."""
 _FIRST_PAUSE: Final = 1.0
@@ -208,6 +211,46 @@ class _Importer:
             if getattr(reply, "success", None) is not True and not was_imported:
                 code, message = scrub(code, secrets), scrub(message, secrets)
                 yield LineNote(file=file.name, line=line, key=record.key, code=code, message=message)
+
+
+class LineBatch(NamedTuple):
+    """Consecutive lines: the records of a request, no key twice, and notes of the others."""
+
+    records: tuple[ImportRecord, ...]
+    notes: tuple[LineNote, ...]
+    end: LinePosition
+
+
+def batches(file: str, kind: Kind, lines: Iterable[ImportLine]) -> Iterator[LineBatch]:
+    records: dict[str, ImportRecord] = {}
+    notes: list[LineNote] = []
+    count, end = 0, None
+    for line in lines:
+        entry = _read_entry(file, kind, line)
+        is_full = len(records) == MAX_ENTRIES or count == MAX_LINES
+        if end is not None and (is_full or (isinstance(entry, ImportRecord) and entry.key in records)):
+            yield LineBatch(tuple(records.values()), tuple(notes), end)
+            records, notes, count = {}, [], 0
+        count, end = count + 1, line.end
+        if isinstance(entry, ImportRecord):
+            records[entry.key] = entry
+        elif entry is not None:
+            notes.append(entry)
+    if end is not None:
+        yield LineBatch(tuple(records.values()), tuple(notes), end)
+
+
+def _read_entry(file: str, kind: Kind, line: ImportLine) -> ImportRecord | LineNote | None:
+    """Return the record of a line, or a note of what is wrong; None for an empty line."""
+    try:
+        if line.raw is None:
+            raise RequestInvalidError(f"the line has more than {MAX_LINE:,} bytes")
+        if not line.raw.strip():
+            return None
+        return record_of(kind, read_object(line.raw))._replace(end=line.end)
+    except (RequestInvalidError, SkippedLine) as reason:
+        code = SKIPPED if isinstance(reason, SkippedLine) else INVALID
+        return LineNote(file=file, line=line.end.line, code=code, message=str(reason))
 
 
 async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from ..errors import RequestInvalidError
-from ..export.formats.compression import pack_errors, zstd_module
+from ..export.formats.stored_records import pack_errors, zstd_module
 
 MAX_LINE: Final = 16 * 1024 * 1024
 """Bytes; a record of the service is smaller by far."""

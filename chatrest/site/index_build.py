@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from ..database import load
-from ..database.finding import database_beside
+from ..database.message_rows import database_beside
 from ..database.load import OnCount
 from ..database.schema import STATE
 from . import index_schema as schema

@@ -22,10 +22,10 @@ from chatrest import (
     RequestInvalidError,
     ServerError,
 )
-from chatrest.database.finding import find_raw
+from chatrest.database.message_rows import find_raw
 from chatrest.emulator import Emulator, First, LostReply, OutgoingReply, Status
 from chatrest.export import Plan, export
-from chatrest.export.formats.compression import compression
+from chatrest.export.formats.stored_records import compression
 from chatrest.importing import ImportProgress, ImportResult, check, run
 from tests.importing.conftest import MEMBER, Write, message, muids, user
 from tests.scripted_server import no_wait

@@ -43,7 +43,7 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
     and changes nothing. While a run is writing, what it has committed is printed. It does not look for
     damage: `chatrest verify` does.
     """
-    from ...database.finding import find_raw  # imports aiohttp: not for a help text
+    from ...database.message_rows import find_raw  # imports aiohttp: not for a help text
 
     writer = RecordWriter(Message, format_)
     wanted["conversations"] += tuple(f"group_{guid}" for guid in wanted["conversations"])
