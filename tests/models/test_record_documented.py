@@ -13,7 +13,7 @@ from chatrest._models.record import Record
 from chatrest._models.users import Entity, EntityWrapper
 from chatrest._secrets import is_credential
 from tests.cases import loop_over
-from tests.resources.test_parity import RECORDS
+from tests.resources.operation_table import RECORDS
 
 HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 OTHER_NAMES: Final = {

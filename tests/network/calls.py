@@ -16,7 +16,7 @@ from chatrest._network.lanes import Priority
 from chatrest._network.pool import Pool
 from chatrest._network.session_options import CallOptions, Destination
 from chatrest._network.timing import Timing
-from tests.network.test_timing import virtually
+from tests.network.clocks import virtually
 
 METHODS: dict[Replay, Method] = {"safe": "GET", "idempotent": "PUT", "never": "POST"}
 

@@ -29,7 +29,7 @@ from chatrest.errors import (
 )
 from tests.cases import loop_over
 from tests.network.calls import forever, in_time, make_call
-from tests.network.test_timing import timing, virtually
+from tests.network.clocks import timing, virtually
 
 STEP = 1e-3
 

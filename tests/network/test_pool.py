@@ -15,7 +15,7 @@ from chatrest._network.pool import Pool, PoolState
 from chatrest._network.timing import Timing
 from tests.cases import loop_over
 from tests.network.calls import in_time
-from tests.network.test_timing import Clock, timing
+from tests.network.clocks import Clock, timing
 from tests.scripted_server import KEY, FaultyServer, Peer, Step, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")

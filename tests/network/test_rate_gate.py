@@ -15,7 +15,7 @@ from chatrest._network.places import PrioritySemaphore
 from chatrest._network.rate_gate import RateGate
 from chatrest._network.timing import Timing
 from tests.network.calls import in_time
-from tests.network.test_timing import timing
+from tests.network.clocks import timing
 from tests.network.visits import Visit, ended, play, run_loop, spawn, visits
 from tests.scripted_server import FaultyServer, reply
 from tests.virtual_time import run

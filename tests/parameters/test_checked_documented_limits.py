@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 from chatrest._parameters.checked import CheckedStruct
 from chatrest._resources import OPERATIONS
 from chatrest.errors import RequestInvalidError
-from tests.resources.test_parity import TABLE, names, sample, structs_in
+from tests.resources.operation_table import TABLE, names, sample, structs_in
 
 OTHER: Final[dict[str, tuple[Any, ...]]] = {
     "string": (["x"], {"a": 1}, True, b"x"), "object": ("x", ["x"]), "array": (5, {"a": 1}, [None]),

@@ -35,7 +35,7 @@ from chatrest.emulator import Emulator
 from chatrest.emulator.service.document_operations import document_path, key_member
 from tests.cases import loop_over
 from tests.emulator.conftest import COLLECTIONS
-from tests.resources.test_parity import arguments_of, camel
+from tests.resources.operation_table import arguments_of, camel
 
 MANAGED: Final = {"apps", "webhooks", "triggers"}
 ORDER: Final = ("POST", "PUT", "PATCH", "GET", "DELETE")

@@ -5,13 +5,9 @@ parameters and the members of its body, with nested ones where they are document
 """
 
 import inspect
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
-from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, get_args
 
 import msgspec
 import pytest
@@ -19,17 +15,12 @@ import pytest
 from chatrest._core.requests.encode import query_pairs
 from chatrest._core.requests.endpoint import Call
 from chatrest._core.requests.wire import json_body
-from chatrest._parameters.checked import CheckedStruct
-from chatrest._resources import OPERATIONS, collection_class
+from chatrest._resources import OPERATIONS
 from chatrest._walk.walk import Walk
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
+from tests.resources.operation_table import TABLE, arguments_of, camel, method_of, names, structs_in
 from tests.session_double import Sender
-
-DOCUMENTED: Final = json.loads((Path(__file__).parent.parent / "operations.json").read_text(encoding="utf-8"))
-TABLE: Final[dict[str, dict[str, Any]]] = DOCUMENTED["operations"]
-RECORDS: Final[dict[str, dict[str, Any]]] = DOCUMENTED["records"]
-"""The members of the records in replies, each with its type; `[…]` is a list."""
 
 SHARED: Final = {
     "calls.list", "messages.list", "messages.list_user", "messages.list_group", "messages.list_thread",
@@ -45,7 +36,10 @@ LEFT_TO_THE_SERVICE: Final = {
 
 
 def test_the_operations_are_those_of_the_table() -> None:
-    assert set(OPERATIONS) == set(TABLE)
+    only_in_code = sorted(set(OPERATIONS) - set(TABLE))
+    assert not only_in_code, f"add to tests/operations.json: {only_in_code}"
+    only_in_table = sorted(set(TABLE) - set(OPERATIONS))
+    assert not only_in_table, f"add to a file of chatrest/_resources/: {only_in_table}"
 
 
 @loop_over("name", TABLE)
@@ -83,17 +77,6 @@ def check_members(where: str, kind: type[msgspec.Struct] | None, rows: Mapping[s
             check_members(f"{where}: {name}", inner, row["fields"])
 
 
-def names(kind: type[msgspec.Struct] | None) -> dict[str, Any]:
-    return {} if kind is None else {field.encode_name: field for field in msgspec.structs.fields(kind)}
-
-
-def structs_in(kind: Any) -> Iterator[type[CheckedStruct]]:
-    if isinstance(kind, type) and issubclass(kind, CheckedStruct):
-        yield kind
-    for part in get_args(kind):
-        yield from structs_in(part)
-
-
 @loop_over("name", OPERATIONS)
 def test_a_method_has_the_arguments_of_its_operation(name: str) -> None:
     """First the path's parameters in their order; every filter and member of a body can be given."""
@@ -107,24 +90,6 @@ def test_a_method_has_the_arguments_of_its_operation(name: str) -> None:
     for argument, parameter in zip(first, endpoint.parameters, strict=True):
         assert camel(argument.name) == parameter or argument.name.endswith(f"_{parameter}")
         assert (argument.kind, argument.default) == (argument.POSITIONAL_OR_KEYWORD, argument.empty)
-
-
-MESSAGE: Final = {"receiver": "bob", "receiver_type": "user", "type": "text", "data": {"text": "t"}}
-GIVEN: Final[dict[str, dict[str, Any]]] = {
-    "agents.create_external": {"agent": {"integration_meta": {"base_url": "b"}}},
-    "agents.create_external_tool": {"tool": {"do_not_execute": True}},
-    "conversations.replace_pinned": {"pinned_conversations": {"uid": "bob"}},
-    "data_import.import_users": {"users": {"uid": "users-1"}},
-    "data_import.import_groups": {"groups": {"guid": "groups-1"}},
-    "data_import.import_members": {"members": {"member_id": "members-1"}},
-    "data_import.import_messages": {"messages": {"muid": "messages-1"}},
-    "members.add": {"members": {"admins": ["bob"]}},
-    "messages.send": {"message": MESSAGE},
-    "messages.send_bot": {"message": MESSAGE},
-    "messages.send_thread": {"message": MESSAGE},
-}
-"""Fields of the structs in arguments that have rules beyond the types of their fields."""
-WORDS: Final = ("x1", "https://host/x", 1, "1", True, {"a": 1}, ["x1"])
 
 
 @loop_over("name", OPERATIONS)
@@ -162,33 +127,12 @@ async def test_an_acting_user_that_is_needed_and_missing_is_refused(name: str) -
     assert sender.calls == []
 
 
-def method_of(name: str, sender: Sender) -> Callable[..., Any]:
-    collection, _, operation = name.partition(".")
-    method: Callable[..., Any] = getattr(collection_class(collection)(sender), operation)
-    return method
-
-
-def arguments_of(name: str) -> dict[str, Any]:
-    method = method_of(name, Sender())
-    hints = get_type_hints(inspect.unwrap(method))
-    return {
-        argument: value(argument, hints[argument], GIVEN.get(name, {}).get(argument, {}))
-        for argument in inspect.signature(method).parameters
-        if argument not in ("cursor", "query")
-    }
-
-
 class NoAnswerError(Exception):
     """The request was recorded, and that is all."""
 
 
 def refuse(call: Call[Any]) -> None:
     raise NoAnswerError
-
-
-def camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
 
 
 def texts(given: Any) -> Iterator[str]:
@@ -198,39 +142,3 @@ def texts(given: Any) -> Iterator[str]:
     elif isinstance(given, list | dict):
         for each in given:
             yield from texts(each)
-
-
-def value(name: str, hint: Any, more: Mapping[str, Any]) -> Any:
-    """Return a value for an argument of this type; a text shows the argument's name."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return value(name, parts[0], more)
-    if origin in (Union, UnionType):
-        return value(name, next(part for part in parts if part is not type(None)), more)
-    if origin is Literal:
-        return parts[0]
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {value(name, parts[0], more): value(name, parts[1], more)}
-    if isinstance(origin, type) and issubclass(origin, Iterable):
-        return [value(name, parts[0], more)]
-    if isinstance(hint, type) and issubclass(hint, CheckedStruct):
-        return sample(hint, more)
-    return {str: f"{name}-1", bool: True, int: 7, date: date(2020, 1, 2)}.get(hint, "x")
-
-
-def sample(kind: type[CheckedStruct], more: Mapping[str, Any]) -> CheckedStruct:
-    needed = [field for field in msgspec.structs.fields(kind) if field.required and field.name not in more]
-    return kind(**{field.name: word(field.type) for field in needed}, **more)
-
-
-def word(kind: Any) -> Any:
-    inner = [sample(each, {}) for each in structs_in(kind)]
-    listed: Sequence[Any] = [inner, *inner] if inner else []
-    literal = [part for part in (*get_args(kind), kind) if get_origin(part) is Literal]
-    for candidate in (*listed, *(get_args(literal[0]) if literal else ()), *WORDS):
-        try:
-            msgspec.convert(candidate, kind)
-        except msgspec.ValidationError:
-            continue
-        return candidate
-    raise AssertionError(f"no word for {kind}")

@@ -19,6 +19,13 @@ from chatrest.emulator import Emulator, First, Latency
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
 from tests.scripted_server import FaultyServer, hang, reply
+from tests.walk.any_server import (
+    Server,
+    asked_direction,
+    by_id,
+    in_service_order,
+    page_sizes,
+)
 from tests.walk.service_model import (
     Item,
     Service,
@@ -29,13 +36,6 @@ from tests.walk.service_model import (
     services,
     sizes,
     walk_over,
-)
-from tests.walk.test_walk_any_server import (
-    Server,
-    asked_direction,
-    by_id,
-    in_service_order,
-    page_sizes,
 )
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -21,8 +21,8 @@ from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.cases import loop_over
 from tests.scripted_session import Stage, reply
 from tests.session_double import Sender
+from tests.walk.any_server import Server, servers
 from tests.walk.service_model import Service, facts_for, few, many, run, services, sizes
-from tests.walk.test_walk_any_server import Server, servers
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

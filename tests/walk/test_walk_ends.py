@@ -15,6 +15,7 @@ from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Fetch, Page, Walk
 from chatrest.errors import ApiError, CursorError, NotFoundError, api_error_class
 from tests.cases import loop_over
+from tests.walk.any_server import Server
 from tests.walk.service_model import (
     Item,
     Service,
@@ -27,7 +28,6 @@ from tests.walk.service_model import (
     tokens_of,
     walk_over,
 )
-from tests.walk.test_walk_any_server import Server
 
 # ── ends (design, decision 4) ──
 
