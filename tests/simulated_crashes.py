@@ -19,8 +19,7 @@ from chatrest import AsyncSession, _storage as storage
 from chatrest.export import Plan, Report
 from chatrest.export.folder.export_folder import RemoteFiles
 from chatrest.export.folder.journal import NAME
-from chatrest.export.run.export_options import ExportOptions
-from chatrest.export.run.folder_run import export_folder
+from chatrest.export.run.folder_run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
 
 every = False

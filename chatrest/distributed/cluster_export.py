@@ -22,8 +22,7 @@ from ..export.plan.file_names import local_path
 from ..export.plan.parts import Parts
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
-from ..export.run.export_options import ExportOptions
-from ..export.run.folder_run import journal_root
+from ..export.run.folder_run import ExportOptions, journal_root
 from ..export.run.run_parts import export_parts, run_part, run_rounds
 from ..session import AsyncSession
 from .cluster import NoResultError, workers_of

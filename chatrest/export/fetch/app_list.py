@@ -1,10 +1,14 @@
-"""Reads what is new since the last run from the app's own list, instead of from the list of every source.
+"""The app's own list (GET /messages): it fixes the end of a run, and shows what is new of all sources.
 
-Asking each of hundreds of sources costs a request, and few have anything new in a night. The app's own list
-(GET /messages) shows all of it at once. Every source is asked all the same where that list is refused or goes
-by time, costs more requests than half of the sources, ends before the newest message of the app, or disagrees
-with the own list of a source that is drawn by lot; where that list does not prove its own end; where a
-message of a group is of no source, and a member's list may have it; and after six runs that believed it.
+The end of a run is the app's newest id: newer messages are for the next run. There is none where that list is
+not served, cannot be read backwards or is not in the order of its ids: then the end of each list is the one
+that it has when its reading begins.
+
+Asking each of hundreds of sources costs a request, and few have anything new in a night. Every source is
+asked all the same where the app's own list is refused or goes by time, costs more requests than half of the
+sources, ends before the newest message of the app, or disagrees with the own list of a source that is drawn
+by lot; where that list does not prove its own end; where a message of a group is of no source, and a member's
+list may have it; and after six runs that believed it.
 
 Drawn are a source that it shows something of, one that writes a message to a group, and one of each kind that
 it shows nothing of, from those whose own lists had the newest messages: it may lack a group, or a part of the
@@ -20,21 +24,26 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import aclosing
 from typing import Final, TypeAlias
 
-from ..._core.replies.rows import Row
+from msgspec import Struct
+
+from ..._core.replies.rows import Row, row_of
 from ..._core.send import AsRows
 from ..._parameters.messages import MessageQuery
 from ..._resources.messages import Messages
+from ..._threads import in_thread
 from ...errors import ApiError, AuthenticationError, CursorError, ServerError
 from ...session import AsyncSession
+from ..folder.export_folder import ExportFolder
 from ..folder.journal import Journal, SourceState
 from ..plan.export_plan import Plan
 from ..plan.id_set import IdSet
-from ..plan.message_ids import LAST, ids_of
+from ..plan.message_ids import LAST, ids_of, number, numbers_in
 from ..plan.ownership import Source
+from ..plan.parts import NightFindings
 from .jobs import ListJob, ListPiece, unread_jobs
-from .page_check import ENDS, Window
+from .page_check import ENDS, Window, falls
 from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
-from .source_list import SourceList
+from .source_list import SourceList, goes_backwards, in_order, newest
 from .worker_pool import WorkerPool
 
 MIN_SOURCES: Final = 8
@@ -48,6 +57,19 @@ RUNS: Final = "runs_by_app_list"
 """In the journal's meta: how many runs have believed it since every source was asked."""
 Claimants: TypeAlias = Callable[[str, str, str], Collection[Source]]
 """Gives the sources of the plan that claim a message."""
+
+
+class RunEnd(Struct, frozen=True):
+    until: int = LAST
+    """The app's newest id; LAST if that does not show where its lists end."""
+    newest: Row | None = None
+    """The app's newest message, if it is known."""
+    knows_unit: bool = False
+    """True if the newest messages show the unit of the service's times."""
+
+    @property
+    def names(self) -> set[str]:
+        return set() if self.newest is None else {self.newest.sender, self.newest.receiver}
 
 
 class _DisprovedError(Exception):
@@ -217,3 +239,63 @@ def count_run_by_app_list(journal: Journal) -> bool:
     with journal.transaction():
         journal[RUNS] = str(runs + 1)
     return True
+
+
+async def newest_of_app(session: AsyncSession, *, is_backwards: bool) -> NightFindings:
+    """Return the app's newest messages: one request, and one or two if it is not known that its own list
+    `is_backwards` where asked for it.
+    """
+    rows = await newest(session)
+    last = next(iter(in_order(rows)), None)
+    if last is not None and number(last.id) is not None and not is_backwards:
+        is_backwards = await goes_backwards(session, last)
+    return NightFindings(newest=[row.raw for row in rows], goes_backwards=is_backwards)
+
+
+async def find_end(pool: WorkerPool, findings: NightFindings) -> RunEnd:
+    rows = [row_of(raw) for raw in findings.newest]
+    ordered = in_order(rows)
+    last = next(iter(ordered), None)
+    if knows_unit := last is not None and last.sent_at > 0:
+        pool.ends.use_unit_of(last.sent_at)
+    if last is None or number(last.id) is None:
+        return RunEnd(newest=last, knows_unit=knows_unit)  # an id that is not a number is not an end
+    if not findings.goes_backwards:
+        return RunEnd(knows_unit=knows_unit)
+    await pool.ids.check(rows)
+    ids = numbers_in(ordered)  # all are numbers, as one is
+    highest = ordered[ids.index(max(filter(None, ids)))]
+    # In another order the end is not known: messages after the last one may have lower ids.
+    is_open = not falls(ordered) or await _may_hide_newer(pool, highest, rows)
+    until = LAST if is_open else number(highest.id) or LAST
+    return RunEnd(until, highest, knows_unit)
+
+
+async def _may_hide_newer(pool: WorkerPool, highest: Row, rows: list[Row]) -> bool:
+    """Return whether the app may have newer messages than that with the highest id of its newest ones.
+
+    So it is if these are not the newest, such as those that were edited last, or if ids that are not
+    numbers are new: they do not show their position.
+    """
+    if pool.ids.may_hide_newer(number(highest.id) or 0):
+        return True
+    keys = {*ids_of(rows).others}
+    return bool(keys) and await in_thread(lambda: _has_new_key(pool.export, keys, number(highest.id) or 0))
+
+
+def _has_new_key(export: ExportFolder, keys: set[str], until: int) -> bool:
+    journal = export.journal
+    proven = max((state.proven for state in journal.iter_sources()), default=0)
+    named, written = journal.numbers_of_names(keys), export.store.written
+    return until <= proven and not all(named.get(key, 0) in written for key in keys)
+
+
+async def hides_newer(pool: WorkerPool, end: RunEnd) -> bool:
+    """Return whether the app's own list lacks what a list has shown after the frozen end.
+
+    Costs a request if one has: newer messages exist by now, and are for the next run.
+    """
+    shown = pool.findings.highest_id
+    if end.until == LAST or shown <= end.until:
+        return False
+    return all((number(row.id) or 0) < shown for row in await newest(pool.session))

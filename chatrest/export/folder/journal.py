@@ -42,9 +42,7 @@ from ..store.store_journal import (
     StoreJournal,
 )
 from .fetched_page import ListOrder
-from .news_log import RUN, NewsLog
-from .pending_messages import EditHints, OutgoingMessages, PendingChanges
-from .rechecks import Rechecks
+from .journal_notes import RUN, EditHints, NewsLog, OutgoingMessages, PendingChanges, Rechecks
 
 _SCHEMA: Final = f"""{SCHEMA};
 CREATE TABLE sources(number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, state TEXT NOT NULL DEFAULT 'open',

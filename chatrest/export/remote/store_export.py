@@ -34,8 +34,7 @@ from ..folder.journal import NAME as JOURNAL, Journal
 from ..folder.tables import ATTACHMENTS, TABLES, has_content
 from ..plan.file_names import HISTORY, STEM, path_inside
 from ..plan.report import Phase, Progress
-from .stage import ATTACHMENT_FILES, Stage, fixed_files, stage_at_rest, stage_of_run
-from .working_folder import WorkingFolder
+from .working_folder import ATTACHMENT_FILES, Stage, WorkingFolder, fixed_files, stage_at_rest, stage_of_run
 
 PUBLISH_SECONDS: Final = 600.0
 """The least time between two publications of a run that is writing."""

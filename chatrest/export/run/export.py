@@ -11,8 +11,7 @@ from ..fetch.worker_pool import WORKERS
 from ..folder.tables import Table
 from ..plan.export_plan import Plan
 from ..plan.report import Progress, Report
-from .export_options import ExportOptions
-from .folder_run import export_folder, journal_root, run_at
+from .folder_run import ExportOptions, export_folder, journal_root, run_at
 from .night import has_parts
 from .run_parts import export_parts
 

@@ -4,7 +4,7 @@
 newest id → sources → pieces of lists → export.commit → … until no gap is left → missing → finish
 ```
 
-- The end is fixed when the run begins (`run_end`); the next run's gaps begin there.
+- The end is fixed when the run begins (`app_list`); the next run's gaps begin there.
 - A source that the service refuses is noted, and the rest continues; a key that it refuses ends the run.
 - Gaps are searched for repeatedly: users may be created while others are read, and a worker that begins in
   the middle of a list may get the reply that there is no such position.
@@ -21,7 +21,11 @@ from ..fetch.app_list import (
     MAX_RUNS,
     MIN_SOURCES,
     RUNS,
+    RunEnd,
     count_run_by_app_list,
+    find_end,
+    hides_newer,
+    newest_of_app,
     prove_by_app_list,
     runs_by_app_list,
     skippable_jobs,
@@ -41,7 +45,6 @@ from ..plan.export_plan import Plan
 from ..plan.message_ids import LAST, Gap
 from ..plan.ownership import OwnershipRules
 from ..plan.report import ExportFailure, NextRun, Phase, Progress, Report
-from .run_end import RunEnd, find_end, hides_newer, newest_of_app
 
 ROUNDS: Final = 4
 """How often gaps are looked for."""

@@ -1,20 +1,22 @@
 """A run in one folder, or in an object store by way of a working folder: open, read, tables, report, publish.
 
 A run that fails leaves a line in the log of runs, too. After a run of a part of the plan the manifest keeps
-what the earlier run of the whole plan has claimed.
+what the earlier run of the whole plan has claimed. The parts of an export have the same options.
 """
 
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..._cloud.address import is_address
-from ..._core.requests.arguments import check
+from ..._core.requests.arguments import check, check_count
+from ..._struct_help import NamedFields
 from ..._threads import in_thread
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
@@ -22,18 +24,55 @@ from ..dataset.attachments import AttachmentOptions
 from ..dataset.dataset_run import Dataset
 from ..fetch.part_run import PartRun
 from ..fetch.source_list import sent_by
+from ..fetch.worker_pool import WORKERS
 from ..folder.export_folder import ExportFolder, RemoteFiles
 from ..folder.journal import NAME as JOURNAL
 from ..folder.manifest import NAME as MANIFEST, Manifest, find_undamaged
 from ..folder.run_log import append_run
-from ..folder.tables import tables_of
+from ..folder.tables import Table, tables_of
 from ..plan.export_plan import Plan
 from ..plan.file_names import local_path
 from ..plan.message_ids import number
 from ..plan.report import NextRun, Phase, Progress, Report
 from ..store.disk import Disk
-from .export_options import DEFAULTS, ExportOptions
 from .export_run import Run
+
+
+class ExportOptions(Struct, metaclass=NamedFields, frozen=True, kw_only=True):
+    """The options of `chatrest.export.export` that a folder and each part of many have, as it describes them.
+
+    Raises `RequestInvalidError` where a value is wrong.
+    """
+
+    tables: Sequence[Table] = ()
+    attachments: bool | AttachmentOptions = False
+    only: bool = False
+    change_plan: bool = False
+    recheck: int | None = None
+    workers: int = WORKERS
+
+    def __post_init__(self) -> None:
+        for name in ("only", "change_plan"):
+            check(isinstance(getattr(self, name), bool), name, getattr(self, name), "True or False")
+        if self.only and self.change_plan:
+            raise RequestInvalidError("only = True: the plan stays as it is then: expected no change_plan")
+        check_count("workers", self.workers)
+        fits = isinstance(self.attachments or False, bool | AttachmentOptions)
+        check(fits, "attachments", self.attachments, "True, False or AttachmentOptions")
+        fits = self.recheck is None or (type(self.recheck) is int and self.recheck > 0)
+        check(fits, "recheck", self.recheck, "a whole number of seconds from 1, or None")
+
+    def check(self, session: AsyncSession, plan: object) -> None:
+        """Refuse a session or a plan that do not go together with these, before anything is written."""
+        check(plan is None or isinstance(plan, Plan), "plan", plan, "a Plan, or None")
+        if session.sender.acting_user is not None:
+            raise RequestInvalidError(f"session = {session!r}: expected a session without as_user")
+        if (self.only or self.change_plan) and plan is None:
+            name = "only" if self.only else "change_plan"
+            raise RequestInvalidError(f"{name} = True: expected a plan that names sources, or a window")
+
+
+DEFAULTS: Final = ExportOptions()
 
 
 async def run_at(

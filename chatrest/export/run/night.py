@@ -19,7 +19,7 @@ from ..._storage import InUseError
 from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
-from ..fetch.app_list import MAX_RUNS, MIN_SOURCES, AppListReader
+from ..fetch.app_list import MAX_RUNS, MIN_SOURCES, AppListReader, newest_of_app
 from ..fetch.page_check import ENDS, Window, falls
 from ..fetch.source_list import in_order, listed_users
 from ..folder.part_files import (
@@ -37,7 +37,6 @@ from ..plan.message_ids import number
 from ..plan.ownership import Source
 from ..plan.parts import MAX_PARTS, NAME, Night, NightFindings, NightUsers, PartOwnership, Parts, packed
 from ..read.exports import part_files
-from .run_end import newest_of_app
 
 PAUSE: Final = 1.0
 """Seconds before it is asked again whether a part, or a night, that another process has is free."""

@@ -29,8 +29,7 @@ from ..plan.parts import NAME, STATE, Parts, PartState, part_name
 from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report, sums
 from ..read.exports import part_files
 from . import night as nights
-from .export_options import DEFAULTS, ExportOptions
-from .folder_run import export_folder, journal_root, place_in, run_at
+from .folder_run import DEFAULTS, ExportOptions, export_folder, journal_root, place_in, run_at
 from .night import HELD, OpenNight, check_part, left_parts, open_night, prepare, put
 
 RunLeft: TypeAlias = Callable[

@@ -24,9 +24,8 @@ from ..plan.message_ids import NO_IDS, PageIds, ids_of, number
 from .disk import Disk, make_folder
 from .formats import RowKind
 from .inspection import Difference, findings
-from .sealer import NO_CHANGES, Changes, Sealer
+from .sealer import NO_CHANGES, Changes, Sealer, Snapshots
 from .segments import AddedBlocks, Segments
-from .snapshots import Snapshots
 from .store_journal import StoreFile, StoreJournal
 from .stored_files import StoredFiles
 

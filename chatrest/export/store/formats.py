@@ -18,8 +18,16 @@ from ..._core.replies.rows import Row, row_of
 from ..._core.replies.scanner import read_record
 from ..._texts import missing_extra
 from ...errors import ReplyUnreadableError, RequestInvalidError
-from ..formats.compression import Compression, compression, pack_errors
-from ..formats.stored_records import SourceLines, compress_of, line_batches, parquet_batches, piece_of
+from ..formats.stored_records import (
+    Compression,
+    SourceLines,
+    compress_of,
+    compression,
+    line_batches,
+    pack_errors,
+    parquet_batches,
+    piece_of,
+)
 from ..plan.export_plan import Compress
 from .disk import Disk, error_path, write_all
 

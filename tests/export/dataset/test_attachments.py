@@ -17,8 +17,7 @@ from chatrest.emulator import Emulator
 from chatrest.export import AttachmentCounts, AttachmentOptions, Plan, Remedy, Report, export, seal, verify
 from chatrest.export.dataset import attachments
 from chatrest.export.folder.manifest import NAME as MANIFEST, read
-from chatrest.export.run.export_options import ExportOptions
-from chatrest.export.run.folder_run import export_folder
+from chatrest.export.run.folder_run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
 from tests.cases import loop_over
 from tests.export_runs import put_record

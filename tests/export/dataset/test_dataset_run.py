@@ -13,8 +13,7 @@ from chatrest.emulator import Emulator, First, Status
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
 from chatrest.export.folder.tables import TABLES
-from chatrest.export.run.export_options import ExportOptions
-from chatrest.export.run.folder_run import export_folder
+from chatrest.export.run.folder_run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
 
 

@@ -14,8 +14,7 @@ from chatrest.export import Plan, export, read_raw, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.plan.export_plan import Format
 from chatrest.export.remote.store_export import store_export
-from chatrest.export.run.export_options import ExportOptions
-from chatrest.export.run.folder_run import export_folder
+from chatrest.export.run.folder_run import ExportOptions, export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.export.remote.stores import Publications, assert_bucket
 from tests.export_runs import assert_whole, edit, files_of, hide, manifest_of, served

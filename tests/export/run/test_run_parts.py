@@ -22,7 +22,7 @@ from chatrest.export.folder.part_files import PartFiles, add_foreign
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.parts import Foreign, spread
 from chatrest.export.read.exports import addresses_of
-from chatrest.export.run.export_options import ExportOptions
+from chatrest.export.run.folder_run import ExportOptions
 from chatrest.export.run.run_parts import export_parts
 from tests.export_runs import on_one_line, raws_of, served
 from tests.part_service import ChangingService, parts_in, parts_of, stored

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from chatrest import _storage as storage
-from chatrest.export.formats.compression import compression
+from chatrest.export.formats.stored_records import compression
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import NewRows, salvage
 from chatrest.export.store.disk import Disk

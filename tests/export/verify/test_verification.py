@@ -17,7 +17,7 @@ from chatrest.export import NextRun, Plan, Problem, Remedy, VerifyResult, export
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from chatrest.export.formats.compression import compression
+from chatrest.export.formats.stored_records import compression
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.read.facts import facts_of
 from chatrest.export.verify.result import MAX_PROBLEMS

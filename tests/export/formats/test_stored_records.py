@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest.errors import ChatRestError, RequestInvalidError
-from chatrest.export.formats.compression import compression
-from chatrest.export.formats.stored_records import line_batches
+from chatrest.export.formats.stored_records import compression, line_batches
 from chatrest.export.plan.export_plan import COMPRESS
 
 zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
