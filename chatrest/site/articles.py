@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from .contents import FileLink
+from .contents import FileLink, TextPart, visible_json
+from .index import PersonEntry
 from .index_messages import PageLink
-from .index_people import PersonEntry
 from .items import Item, Note, Quote
-from .text import EscapedText, TextPart, escaped_json
 from .zone import time_text
 
 Escape: TypeAlias = Callable[[str], str]
@@ -22,6 +21,13 @@ _SITE_ROOT: Final = "../../"
 """From the page of a conversation to the folder of index.html."""
 _OUTBOUND: Final = 'rel="noopener noreferrer nofollow"'
 """Of a link that leaves the site."""
+
+
+class EscapedText(str):
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
 
 
 class Articles:
@@ -46,7 +52,7 @@ class Articles:
             f'<section class="record" id="{item.anchor}">'
             f'<a href="{address}#{item.anchor}">message {escape(item.id)}</a> '
             f"<small><bdi>{escape(name_of(item.sender))}</bdi>, {item.at or 'undated'}</small>"
-            f"<pre>{escaped_json(item.raw)}</pre></section>\n"
+            f"<pre>{_escaped_json(item.raw)}</pre></section>\n"
             for item in items
             if not item.is_long
         )
@@ -240,3 +246,8 @@ def _note_time(note: Note) -> str:
 
 def _digest(file: FileLink) -> str:
     return f' <code title="SHA-256 {file.digest}">{file.digest[:12]}</code>'
+
+
+def _escaped_json(raw: bytes) -> str:
+    """Return a record as `visible_json` gives it, escaped for an element; its quotes may stay."""
+    return visible_json(raw).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

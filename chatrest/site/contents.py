@@ -1,15 +1,25 @@
-"""The content of a message beside its text: files, reactions, polls, locations, calls, and any other members.
+"""The contents of a record that a site shows: its common members, texts, files, reactions, polls and calls.
 
-Each function reads a decoded record of any shape; what is not as expected is left out, or is a member that a
-table shows. All texts are harmless.
+A record may have any shape. Its common members are read from bytes at little cost; one with members of other
+types is read as Python objects instead, so nothing is too odd to be shown. Contents that are not as expected
+are left out, or are members that a table shows. All texts are harmless.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from base64 import b32encode
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple, TypeVar
 
-from .text import is_address, visible
+import msgspec
+from msgspec import Struct, field
 
+from .._models.raw_json import REFUSED, read_value
+from ..export.plan.message_ids import number
+from ..times import MILLISECONDS_FROM
+
+_AFTER_9999: Final = 253_402_300_800_000
 _NAME: Final = 120
 _MAX_MEMBERS: Final = 200
 _MAX_REACTIONS: Final = 100
@@ -25,6 +35,146 @@ KINDS: Final = {
 }
 KIND_OF: Final = {extension: kind for kind, names in KINDS.items() for extension in names.split()}
 """By a file's extension. A file of any other one could act when it is opened: it is named `.bin`."""
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+"""Controls, the signs that turn the direction of writing, and halves of a pair."""
+# Letters of both cases instead of a flag: then the search for its beginning is fast.
+_LINK: Final = re.compile(r"<@[uU][iI][dD]:([^<>\s]{1,200})>|([hH][tT][tT][pP][sS]?://[^\s<>\"'⟨⟩]{1,2000})")
+_AFTER_LINK: Final = ".,;:!?)]}»”’…"
+
+
+# ── common members ──
+
+
+class ShownData(Struct, gc=False, rename="camel"):
+    text: Any = None
+    caption: Any = None
+    url: Any = None
+    name: Any = None
+    size: Any = None
+    attachments: Any = None
+    reactions: Any = None
+    custom_data: Any = None
+    moderation: Any = None
+
+
+class ShownRecord(Struct, gc=False, rename="camel"):
+    id: Any = None
+    category: Any = None
+    type: Any = None
+    data: ShownData = field(default_factory=ShownData)
+    edited_at: Any = None
+    edited_by: Any = None
+    deleted_at: Any = None
+    deleted_by: Any = None
+    quoted_message: Any = None
+    flagged_by: Any = None
+    flagged_count: Any = None
+
+
+_S = TypeVar("_S", bound=Struct)
+_SHOWN: Final = msgspec.json.Decoder(ShownRecord)
+
+
+def rank_of(id: int | str) -> int:
+    """Return the number of an id; for one that is no number a hash, which is larger than any number."""
+    text = str(id)
+    return (number(text) if text else None) or int.from_bytes(_hash(text, 8)) >> 2 | 1 << 62
+
+
+def token(text: str) -> str:
+    """Return the name of a file for a text that somebody else has chosen."""
+    return b32encode(_hash(text, 10)).decode().lower()
+
+
+def _hash(text: str, size: int) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+def milliseconds(time: int) -> int:
+    """Return a timestamp in milliseconds; 0 for one that is no time of a message."""
+    time = time if time >= MILLISECONDS_FROM else time * 1000
+    return time if 0 < time < _AFTER_9999 else 0
+
+
+def record_of(raw: bytes) -> dict[str, Any]:
+    """Return the members of a record; none where it is no JSON object."""
+    with suppress(ValueError, RecursionError):
+        value = read_value(raw)
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def shown_record_of(raw: bytes) -> ShownRecord:
+    try:
+        return _SHOWN.decode(raw)
+    except REFUSED:
+        record = record_of(raw)
+        data = record.get("data")
+        shown_data = _struct_of(ShownData, data if isinstance(data, dict) else {})
+        return _struct_of(ShownRecord, record | {"data": shown_data})
+
+
+def _struct_of(type: type[_S], members: dict[str, Any]) -> _S:
+    fields = msgspec.structs.fields(type)
+    return type(**{each.name: members[each.encode_name] for each in fields if each.encode_name in members})
+
+
+# ── texts ──
+
+
+def visible(text: str) -> str:
+    """Return a text in which nothing acts on what surrounds it: such letters are written as their numbers."""
+    if text.isprintable():  # which none of the hidden ones is
+        return text
+    return _HIDDEN.sub(_number, text.replace("\r\n", "\n"))
+
+
+def visible_json(raw: bytes) -> str:
+    """Return a record's JSON in the same way, with the escapes of JSON."""
+    text = raw.decode(errors="replace")
+    if text.isprintable():
+        return text
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _number(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return "\N{REPLACEMENT CHARACTER}" if 0xD800 <= code <= 0xDFFF else f"⟨U+{code:04X}⟩"
+
+
+class TextPart(NamedTuple):
+    text: str
+    href: str = ""
+    is_mention: bool = False
+
+
+def segments(text: str, mention: Callable[[str], TextPart]) -> tuple[TextPart, ...]:
+    """Divide a text at its mentions and at addresses of http and https; all else stays text.
+
+    `mention` returns the segment of a uid.
+    """
+    parts, end = list[TextPart](), 0
+    for match in _LINK.finditer(text):
+        parts.append(TextPart(text[end : match.start()]))
+        end = match.end()
+        if match[1]:
+            parts.append(mention(match[1]))
+            continue
+        address = match[2].rstrip(_AFTER_LINK)
+        end = match.start() + len(address)
+        parts.append(TextPart(address, address) if len(address) > len("https://") else TextPart(address))
+    parts.append(TextPart(text[end:]))
+    return tuple(part for part in parts if part.text)
+
+
+def is_address(url: object) -> bool:
+    return isinstance(url, str) and url[:8].lower().startswith(("http://", "https://"))
+
+
+# ── other contents ──
 
 
 def object_of(value: Any) -> dict[str, Any]:

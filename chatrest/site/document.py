@@ -30,15 +30,13 @@ from ..export.read.exports import bag_of, open_exports
 from ..export.seal.bag import TAG_MANIFEST
 from ..export.seal.sealing import version
 from .choice import Choice, SiteOptions, check_has_messages, choice_of
-from .contents import FileLink, members_of, object_of
-from .heads import record_of
+from .contents import FileLink, members_of, object_of, record_of, visible
 from .index import ConversationEntry, Index, disk_errors
 from .index_build import database_of, update_index
 from .items import Item, one_line_a_call
 from .pages import Pages, check_installed
 from .redaction import HiddenLog
 from .site_files import new_file
-from .text import visible
 from .zone import Zone
 
 _UTC: Final = Zone("UTC")

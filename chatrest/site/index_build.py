@@ -16,15 +16,13 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from ..database import load
-from ..database.message_rows import database_beside
 from ..database.load import OnCount
+from ..database.message_rows import database_beside
 from ..database.schema import STATE
 from . import index_schema as schema
-from .contents import object_of, text_of
-from .heads import rank_of, record_of, token
+from .contents import object_of, rank_of, record_of, text_of, token, visible
 from .index import Index
 from .pseudonyms import people_in
-from .text import visible
 from .zone import Zone
 
 MESSAGES: Final = 250

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from .._models.deleted_texts import without_deleted_texts
 from .choice import Choice
-from .heads import rank_of
+from .contents import rank_of
 from .redaction import Redaction, without_secrets
 
 _COLUMNS: Final = (

@@ -15,13 +15,26 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from .contents import FileLink, call_of, file_link, members_of, object_of, reactions_of, text_of
-from .heads import ShownRecord, milliseconds, rank_of, record_of, shown_record_of
-from .index import ConversationEntry, Index
+from .contents import (
+    FileLink,
+    ShownRecord,
+    TextPart,
+    call_of,
+    file_link,
+    members_of,
+    milliseconds,
+    object_of,
+    rank_of,
+    reactions_of,
+    record_of,
+    segments,
+    shown_record_of,
+    text_of,
+    visible,
+)
+from .index import ConversationEntry, Index, PersonEntry
 from .index_messages import MessageEntry, PageCut, QuotedMessage
-from .index_people import PersonEntry
 from .items import COLOURS, MAX_SOURCE, MAX_TEXT, Dependencies, Item, Note, Quote, call_text, excerpt
-from .text import TextPart, segments, visible
 from .zone import Zone
 
 _COLOURS: Final = tuple(f"c{number}" for number in range(COLOURS))

@@ -4,10 +4,9 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from .contents import CallState, FileLink, duration_text
+from .contents import CallState, FileLink, TextPart, duration_text, visible
+from .index import PersonEntry
 from .index_messages import PageLink
-from .index_people import PersonEntry
-from .text import TextPart, visible
 from .zone import time_text
 
 MAX_TEXT: Final = 4_000

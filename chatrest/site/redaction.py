@@ -26,8 +26,8 @@ from typing import Any, Final, TextIO
 from urllib.parse import unquote
 
 from .._models.raw_json import read_value, write_value
+from .contents import visible
 from .pseudonyms import Pseudonyms
-from .text import visible
 
 _PLAIN: Final = (
     {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code not in (0xFF08, 0xFF09)}  # full-width

@@ -32,12 +32,11 @@ from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
 from .choice import Choice, SiteOptions, check_has_messages, choice_of
-from .headings import LISTED
 from .index import ConversationEntry, Index, disk_errors
 from .index_build import database_of, update_index
 from .index_messages import PageCut
 from .items import Dependencies, Item
-from .pages import STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
+from .pages import LISTED, STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
 from .redaction import HiddenLog
 from .search import WORDS_OF, TermIndex, flag_bits, meta_script, page_terms, script
 from .site_files import VIEW, KnownPage, SiteFiles, names_of, new_file, state_folder

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from chatrest.site.contents import FileLink
+from chatrest.site.contents import FileLink, TextPart
+from chatrest.site.index import PersonEntry
 from chatrest.site.index_messages import PageLink
-from chatrest.site.index_people import PersonEntry
 from chatrest.site.items import Item, Note, Quote
-from chatrest.site.text import TextPart
 
 from .chats import Page
 

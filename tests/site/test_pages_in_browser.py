@@ -14,7 +14,7 @@ import pytest
 
 from chatrest.site import Viewer, write_document, write_site
 from chatrest.site.pages import TEMPLATES
-from chatrest.site.text import ACCENTS, DENSE, LETTERS, folded, has_middle, terms
+from chatrest.site.search import ACCENTS, DENSE, LETTERS, folded, has_middle, terms
 
 from .chats import LONG, NAMES, SEARCHES, grep, make_export, message, searched_records
 

@@ -1,4 +1,4 @@
-"""The shards of terms: complete, in order, stable, and the same for any size of memory."""
+"""Terms of texts, and their shards: complete, in order, stable, and the same for any size of memory."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,14 @@ from random import Random
 import pytest
 
 from chatrest.site import search
-from chatrest.site.search import Shard, TermIndex, base36, meta_script
+from chatrest.site.search import Shard, TermIndex, base36, folded, meta_script, terms
+
+
+def test_terms_are_words_and_pairs_of_letters_without_spaces() -> None:
+    result = terms(folded("Hi 12:30, नमस्ते x_y 今天开 👍"))
+    assert result == {"hi", "12", "30", "नमस्ते", "x_y", "今天", "天开", "开", "👍"}
+    assert {"a", "b", "c"} < terms("a 今 b 天 c")
+    assert terms("x" * 40 + "y" * 50) == {"x" * 40 + "y" * 40, "y" * 50}
 
 
 def shards(folder: Path, pages: dict[int, list[str]]) -> list[Shard]:
