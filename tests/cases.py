@@ -2,10 +2,11 @@
 
 `pytest.mark.parametrize` makes a test of each case. That costs about 3 ms, for setup, teardown, reports, and
 the collection in every worker: more than the case itself where it only builds a value. `loop_over` takes the
-same two arguments, and runs all cases within one test.
+same two arguments, and runs all cases within one test. `CASE=TEXT pytest …` runs only those with that text.
 """
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -28,6 +29,7 @@ def loop_over(
     arguments = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     rows = [dict(zip(arguments, case if len(arguments) > 1 else (case,), strict=True)) for case in cases]
     assert rows, f"no cases of {', '.join(arguments)}"
+    rows = [row for row in rows if os.environ.get("CASE", "") in described(row)] or rows
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(test)
@@ -48,12 +50,16 @@ def loop_over(
 
         looped = run_all_async if inspect.iscoroutinefunction(test) else run_all
         signature = inspect.signature(test)
-        left = [each for each in signature.parameters.values() if each.name not in arguments]
-        assert len(left) + len(arguments) == len(signature.parameters)
-        looped.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+        fixtures = [each for each in signature.parameters.values() if each.name not in arguments]
+        assert len(fixtures) + len(arguments) == len(signature.parameters)
+        looped.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
         return looped
 
     return decorate
+
+
+def described(row: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in row.items())
 
 
 class Failures:
@@ -69,11 +75,11 @@ class Failures:
         try:
             yield
         except (Exception, pytest.fail.Exception) as error:
-            error.add_note("the case: " + ", ".join(f"{name} = {value!r}" for name, value in row.items()))
+            error.add_note(f"the case: {described(row)}")
             self._errors.append(error)
 
     def check(self) -> None:
-        """Raise what was kept: one error as it is, several as a group."""
+        """Raise a single error unchanged, and several as a group."""
         if len(self._errors) == 1:
             raise self._errors[0]
         if self._errors:

@@ -34,8 +34,8 @@ def pages(total: int, count: int, size: int) -> Record:
 class SmallService:
     """Users, and a list of messages ordered by id; a user's list has the messages from and to the user.
 
-    `window(record, since, until)` returns True for a record in a window; `spoil(request, reply)` changes a
-    reply.
+    `window(record, since, until)` returns True for a record in a window; `change_reply(request, reply)`
+    returns the reply to send.
     """
 
     paths = ("/messages", "/users/{uid}/messages")
@@ -45,7 +45,7 @@ class SmallService:
         self.users = list(users)
         self.largest_page = 25
         self.window: Callable[[Record, int | None, int | None], bool] = lambda *_: True
-        self.spoil: Callable[[web.Request, Record], Record] = lambda _, reply: reply
+        self.change_reply: Callable[[web.Request, Record], Record] = lambda _, reply: reply
         self.by_time = False
         """True for lists ordered by time, whose positions are indexes: ids come in any order."""
         self.requests: list[Any] = []
@@ -84,12 +84,12 @@ class SmallService:
             if (uid is None or uid in (record["sender"], record["receiver"]))
             and self.window(record, since, until)
         ]
-        return web.json_response(self.spoil(request, self._page(records, query, size)))
+        return web.json_response(self.change_reply(request, self.page(records, query, size)))
 
-    def _page(self, records: list[Record], query: dict[str, str], size: int) -> Record:
+    def page(self, records: list[Record], query: dict[str, str], size: int) -> Record:
         affix, position = query.get("affix", "prepend"), int(query.get("id", "0"))
         if self.by_time:
-            return self._page_by_time(records, query, size)
+            return self.page_by_time(records, query, size)
         if affix == "append":
             ahead = [record for record in records if int(record["id"]) > position]
             data = ahead[:size]
@@ -101,7 +101,7 @@ class SmallService:
         numbers = pages(len(ahead), len(data), size)
         return {"data": data, "meta": {"pagination": numbers, "cursor": {"id": int(end), "affix": affix}}}
 
-    def _page_by_time(self, records: list[Record], query: dict[str, str], size: int) -> Record:
+    def page_by_time(self, records: list[Record], query: dict[str, str], size: int) -> Record:
         affix = query.get("affix", "prepend")
         direction = 1 if affix == "append" else -1
         ordered = sorted(records, key=lambda record: direction * int(record["sentAt"]))
@@ -204,12 +204,12 @@ class CompatibleService(SmallService):
             and parties <= (ends_of := {record[end] for end in ends})
             and (is_group or self.reader is None or ends_of == parties)
         ]
-        return web.json_response(self._page(data, query, self._size(query)))
+        return web.json_response(self.page(data, query, self._size(query)))
 
     def _size(self, query: dict[str, str]) -> int:
         return min(self.largest_page, int(query.get("limit") or query.get("per_page") or "30"))
 
-    def _page(self, records: list[Record], query: dict[str, str], size: int) -> Record:
+    def page(self, records: list[Record], query: dict[str, str], size: int) -> Record:
         affix = query.get("affix", "prepend")
         sign = 1 if affix == "append" else -1
 

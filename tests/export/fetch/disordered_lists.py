@@ -22,18 +22,18 @@ def move_edited(service: SmallService) -> None:
         end = data[-1]["id"] if data else query.get("id", "0")
         return {"data": data, "meta": {"pagination": numbers, "cursor": {"id": int(end), "affix": affix}}}
 
-    service._page = page  # type: ignore[method-assign]
+    service.page = page  # type: ignore[method-assign]
 
 
 def show_newest_first(service: SmallService) -> None:
     """Let lists begin with the newest messages, for any query."""
-    original = service._page
+    original = service.page
 
     def page(records: list[Record], query: dict[str, str], size: int) -> Record:
         reply = original(records, query | {"affix": "prepend"}, size)
         return reply | {"data": reply["data"][::-1]}
 
-    service._page = page  # type: ignore[method-assign]
+    service.page = page  # type: ignore[method-assign]
 
 
 def edit(service: SmallService, index: int) -> None:

@@ -17,14 +17,14 @@ pytestmark = pytest.mark.usefixtures("tidy")
 
 COUNT = 200
 ALL = [str(number) for number in range(1, COUNT + 1)]
-Lie = Callable[[Record], Record]
+ReplyChange = Callable[[Record], Record]
 
 
 def one_page(data: list[Record]) -> dict[str, Any]:
     return {"pagination": {"current_page": 1, "total_pages": 1, "count": len(data), "total": len(data)}}
 
 
-LIES: dict[str, Lie] = {
+FALSE_ENDS: dict[str, ReplyChange] = {
     "its page without meta": lambda reply: {"data": reply["data"]},
     "some of its page, as the last one": lambda reply: {
         "data": reply["data"][:3],
@@ -40,15 +40,15 @@ LIES: dict[str, Lie] = {
 }
 
 
-def with_meta(value: Any) -> Lie:
+def with_meta(value: Any) -> ReplyChange:
     return lambda reply: reply | {"meta": value}
 
 
-def with_cursor(value: Any) -> Lie:
+def with_cursor(value: Any) -> ReplyChange:
     return lambda reply: reply | {"meta": reply["meta"] | {"cursor": value}}
 
 
-SPOILT = LIES | {
+CHANGES = FALSE_ENDS | {
     **{f"{value!r} for its meta": with_meta(value) for value in (None, "lost", {})},
     **{f"{value!r} for its cursor": with_cursor(value) for value in (None, {}, {"affix": "append"}, ["?"])},
 }
@@ -57,18 +57,18 @@ plans = pytest.mark.parametrize(
 )
 
 
-def spoil(lie: Lie, first: str, times: int) -> Callable[[web.Request, Record], Record]:
-    """Spoil the replies, going up, that begin with a message; so many times."""
+def wrong_replies(change: ReplyChange, first: str, times: int) -> Callable[[web.Request, Record], Record]:
+    """Change the ascending replies that begin with a message, so many times."""
     left = [times]
 
-    def change(request: web.Request, reply: Record) -> Record:
+    def changed(request: web.Request, reply: Record) -> Record:
         begins = reply["data"][0]["id"] if reply["data"] else ""
         if request.query.get("affix") != "append" or begins != first or not left[0]:
             return reply
         left[0] -= 1
-        return lie(reply)
+        return change(reply)
 
-    return change
+    return changed
 
 
 USER, EVERYTHING = Plan(users=["ann"]), Plan(everything=True)
@@ -76,13 +76,14 @@ PLACES = ((USER, "1"), (EVERYTHING, "76"), (USER, "176"))
 
 
 @pytest.mark.parametrize(
-    ("lie", "plan", "first"), [(lie, *PLACES[number % 3]) for number, lie in enumerate(SPOILT)]
+    ("change", "plan", "first"),
+    [(change, *PLACES[number % 3]) for number, change in enumerate(CHANGES)],
 )
 async def test_a_repeated_false_reply_is_noticed_and_the_next_run_reads_everything(
-    lie: str, plan: Plan, first: str, tmp_path: Path
+    change: str, plan: Plan, first: str, tmp_path: Path
 ) -> None:
     service = SmallService(talk(COUNT))
-    service.spoil = spoil(SPOILT[lie], first, 1000)
+    service.change_reply = wrong_replies(CHANGES[change], first, 1000)
     async with service.session() as session:
         for _ in range(2):
             report = await export(session, tmp_path / "out", plan)
@@ -92,7 +93,7 @@ async def test_a_repeated_false_reply_is_noticed_and_the_next_run_reads_everythi
             with Journal(tmp_path / "out" / JOURNAL) as journal:
                 [source] = [known for known in journal.sources() if known.asked]
             assert source.proven == (COUNT if report.complete else 0)
-        service.spoil = lambda _, reply: reply
+        service.change_reply = lambda _, reply: reply
         report = await export(session, tmp_path / "out", plan)
     assert report.complete
     assert ids_of(tmp_path / "out") == ALL
@@ -100,7 +101,7 @@ async def test_a_repeated_false_reply_is_noticed_and_the_next_run_reads_everythi
 
 async def test_a_list_with_decreasing_positions_is_read_as_unordered(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
-    service.spoil = spoil(with_cursor({"affix": "append", "id": 3}), "76", 1000)
+    service.change_reply = wrong_replies(with_cursor({"affix": "append", "id": 3}), "76", 1000)
     async with service.session() as session:
         report = await export(session, tmp_path / "out", EVERYTHING)
         assert (report.complete, report.written) == (True, COUNT)
@@ -111,7 +112,7 @@ async def test_a_list_with_decreasing_positions_is_read_as_unordered(tmp_path: P
 
 async def test_the_error_of_a_list_that_ends_too_early_has_both_ids(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
-    service.spoil = lambda request, reply: (
+    service.change_reply = lambda request, reply: (
         reply
         if request.query.get("affix") == "prepend"
         else {
@@ -165,12 +166,12 @@ async def test_a_run_without_news_costs_one_request_or_one_per_source(plan: Plan
 async def test_a_service_that_cannot_go_backwards_is_read_to_the_end(plan: Plan, tmp_path: Path) -> None:
     """The messages that it shows as the newest are the oldest ones: they prove nothing."""
     service = SmallService(talk(COUNT))
-    original = service._page
+    original = service.page
 
     def forwards(records: list[Record], query: dict[str, str], size: int) -> Record:
         return original(records, query | {"affix": "append"}, size)
 
-    service._page = forwards  # type: ignore[method-assign]
+    service.page = forwards  # type: ignore[method-assign]
     async with service.session() as session:
         report = await export(session, tmp_path / "out", plan)
         assert (report.complete, report.until) == (True, None)
@@ -227,14 +228,14 @@ async def test_a_service_that_repeats_the_only_page_of_users_is_exported(tmp_pat
 
 async def test_an_empty_app_list_beside_lists_of_users_is_not_complete(tmp_path: Path) -> None:
     service = SmallService(talk(COUNT), users=["nobody", "ann", "bob"])
-    service.spoil = lambda request, reply: (
+    service.change_reply = lambda request, reply: (
         reply if "uid" in request.match_info else {"data": [], "meta": one_page([])}
     )
     async with service.session() as session:
         report = await export(session, tmp_path / "out", Plan(everything=True))
         assert not report.complete
         assert "list of messages is empty, although the list of user ann is not" in report.reasons[0]
-        service.spoil = lambda _, reply: reply
+        service.change_reply = lambda _, reply: reply
         assert (await export(session, tmp_path / "out")).complete
     assert ids_of(tmp_path / "out") == ALL
 
@@ -260,7 +261,7 @@ async def test_an_old_message_that_is_shown_as_the_newest_is_no_end(shown: list[
     """The service shows the message that it is asked from, too, so that one more may follow."""
     service = SmallService(talk(60))
 
-    def spoil(request: web.Request, reply: Record) -> Record:
+    def change_reply(request: web.Request, reply: Record) -> Record:
         if request.path != "/messages":
             return reply
         size, place = int(request.query["limit"]), int(request.query.get("id", "0"))
@@ -268,7 +269,7 @@ async def test_an_old_message_that_is_shown_as_the_newest_is_no_end(shown: list[
         newest = [record for number in shown for record in talk(1, first=number)]
         return {"data": from_place if place else newest}
 
-    service.spoil = spoil
+    service.change_reply = change_reply
     async with service.session() as session:
         report = await export(session, tmp_path / "out", Plan(users=["ann"]))
     assert report.complete

@@ -36,11 +36,11 @@ async def test_the_first_page_of_a_list_covers_nothing_before_a_second_one(tmp_p
     """A list that shows its newest page first fails after it: the rest is not taken for read."""
     service = SmallService(talk(200))
     show_newest_first(service)
-    service.spoil = lambda request, reply: reply if len(service.requests) < 4 else {"data": 7}
+    service.change_reply = lambda request, reply: reply if len(service.requests) < 4 else {"data": 7}
     async with service.session() as session:
         report = await export(session, tmp_path / "out", PLANS[0])
         assert not report.complete
-        service.spoil = lambda _, reply: reply
+        service.change_reply = lambda _, reply: reply
         report = await export(session, tmp_path / "out", PLANS[0])
     assert report.complete
     assert len(ids_of(tmp_path / "out")) == 200
@@ -71,7 +71,7 @@ async def test_a_recheck_names_only_the_deleted_message(sources: dict[str, Any],
 async def test_ids_that_begin_again_are_an_error_in_every_run(tmp_path: Path) -> None:
     service = SmallService(shuffled(120, 60))
     service.by_time = True
-    service.spoil = lambda request, reply: reply if "uid" in request.match_info else {"data": []}
+    service.change_reply = lambda request, reply: reply if "uid" in request.match_info else {"data": []}
     async with service.session() as session:
         for written in (120, 0):
             report = await export(session, tmp_path / "out", Plan(users=["ann"]))
@@ -85,15 +85,15 @@ async def test_ids_that_begin_again_are_an_error_in_every_run(tmp_path: Path) ->
 
 def lag_behind(service: SmallService, last: int) -> None:
     """Let the app's own list show nothing behind an id, as one that another shard or an index serves."""
-    original = service._page
+    original = service.page
 
-    def spoil(request: web.Request, reply: Record) -> Record:
+    def change_reply(request: web.Request, reply: Record) -> Record:
         if request.path != "/messages":
             return reply
         records = [record for record in service.records if int(record["id"]) <= last]
         return original(records, dict(request.query), service.largest_page)
 
-    service.spoil = spoil
+    service.change_reply = change_reply
 
 
 async def test_an_outdated_app_list_hides_no_message_from_the_first_run(tmp_path: Path) -> None:

@@ -136,12 +136,12 @@ async def test_a_listed_user_with_an_unusable_uid_is_a_failed_source(tmp_path: P
 async def test_a_newest_message_without_an_id_is_no_end(id: Any, tmp_path: Path) -> None:
     service = SmallService(talk(30))
 
-    def spoil(request: web.Request, reply: Record) -> Record:
+    def change_reply(request: web.Request, reply: Record) -> Record:
         if request.path == "/messages":
             reply["data"] = [{**record, "id": id} for record in reply["data"]]
         return reply
 
-    service.spoil = spoil
+    service.change_reply = change_reply
     async with service.session() as session:
         report = await export(session, tmp_path / "out", Plan(users=["ann"]))
     assert (report.complete, report.until, report.messages) == (True, None, 30)

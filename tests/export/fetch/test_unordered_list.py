@@ -30,22 +30,22 @@ ORDERS: tuple[Callable[[SmallService], object], ...] = (
 
 
 class Night:
-    """The replies of one night: some lie, and one may be the last before a cancel."""
+    """The replies of one night: some are false, and one may be the last before a cancel."""
 
-    def __init__(self, dice: Random, lies: int, cancel_at: int) -> None:
-        self._dice, self.lies, self._left = dice, lies, cancel_at
+    def __init__(self, dice: Random, false_count: int, cancel_at: int) -> None:
+        self._dice, self.false_count, self._left = dice, false_count, cancel_at
         self.task: asyncio.Task[Any] | None = None
 
     def __call__(self, request: web.Request, reply: Record) -> Record:
         self._left -= 1
         if self._left == 0 and self.task is not None:
             self.task.cancel()
-        if self.lies and self._dice.random() < 0.15:
-            self.lies -= 1
-            lies: list[Record] = [{"data": 7}, reply | {"meta": "lost"}, {"data": reply["data"]}]
+        if self.false_count and self._dice.random() < 0.15:
+            self.false_count -= 1
+            false_replies: list[Record] = [{"data": 7}, reply | {"meta": "lost"}, {"data": reply["data"]}]
             if request.query.get("affix") != "prepend":  # a list without a newest message is empty
-                lies.append({"data": []})
-            return self._dice.choice(lies)
+                false_replies.append({"data": []})
+            return self._dice.choice(false_replies)
         return reply
 
 
@@ -61,8 +61,8 @@ async def test_a_complete_export_has_every_message_once(seed: int, tmp_path: Pat
     order(service)
     async with service.session() as session:
         for _ in range(5):
-            lies, cancel_at = dice.choice([0, 0, 2]), dice.choice([0, 0, 0, dice.randrange(1, 12)])
-            night = service.spoil = Night(dice, lies, cancel_at)
+            false_count, cancel_at = dice.choice([0, 0, 2]), dice.choice([0, 0, 0, dice.randrange(1, 12)])
+            night = service.change_reply = Night(dice, false_count, cancel_at)
             truth = {record["id"] for record in service.records}
             recheck = dice.choice([None, None, 10**9])
             night.task = asyncio.ensure_future(export(session, tmp_path / "out", plan, recheck=recheck))
@@ -71,12 +71,12 @@ async def test_a_complete_export_has_every_message_once(seed: int, tmp_path: Pat
             except asyncio.CancelledError:
                 continue
             except ChatRestError:
-                assert night.lies < lies
+                assert night.false_count < false_count
                 continue
             stored = ids_of(tmp_path / "out")
             assert len(stored) == len(set(stored))
             assert not report.complete or truth <= set(stored)
-            assert report.complete or night.lies < lies, report
+            assert report.complete or night.false_count < false_count, report
             new = dice.choice([0, 0, 1, 12, 40])
             service.records, later = service.records + later[:new], later[new:]
             if order is move_edited:

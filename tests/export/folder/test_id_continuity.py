@@ -133,7 +133,7 @@ async def test_messages_of_a_killed_run_show_that_ids_begin_again(tmp_path: Path
             running.cancel()
         return reply
 
-    service.spoil = stop
+    service.change_reply = stop
     async with service.session() as session:
         running = asyncio.create_task(export(session, tmp_path / "out", Plan(users=["ann"])))
         with pytest.raises(asyncio.CancelledError):
@@ -141,7 +141,7 @@ async def test_messages_of_a_killed_run_show_that_ids_begin_again(tmp_path: Path
         held = ids_of(tmp_path / "out")
         assert 0 < len(held) < 400
         held_last = max(map(int, held))
-        service.spoil = lambda request, reply: reply if "uid" in request.match_info else {"data": []}
+        service.change_reply = lambda request, reply: reply if "uid" in request.match_info else {"data": []}
         service.records = [each | {"sentAt": each["sentAt"] + 9_999} for each in talk_of(60)]
         check_anew(await export(session, tmp_path / "out"), held_last)
     assert ids_of(tmp_path / "out") == held

@@ -20,7 +20,7 @@ class TextService(SmallService):
     end = COUNT
     """The record at which lists that go up claim to end."""
 
-    def _page(self, records: list[Record], query: dict[str, str], size: int) -> Record:
+    def page(self, records: list[Record], query: dict[str, str], size: int) -> Record:
         affix = query.get("affix", "prepend")
         ordered = records[: self.end] if affix == "append" else records[::-1]
         ids = [record["id"] for record in ordered]

@@ -114,7 +114,7 @@ async def test_a_user_deleted_during_the_run_is_looked_up_in_the_user_list(
         service.users = ["ann"]
         raise web.HTTPNotFound(text='{"error": {"code": "ERR_NO_LIST", "message": ""}}')
 
-    service.spoil = delete_bob
+    service.change_reply = delete_bob
     async with service.session() as session:
         report = await export(session, tmp_path / "out")
     assert (report.complete, report.failed, report.messages) == (True, [], 40)

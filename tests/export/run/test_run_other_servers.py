@@ -103,7 +103,7 @@ async def test_a_new_text_id_is_read_if_the_highest_number_is_unchanged(
 
     async with service.session() as session:
         assert (await export(session, tmp_path / "out", ANN)).until == 40
-        service.spoil = show_late
+        service.change_reply = show_late
         report = await export(session, tmp_path / "out")
     assert (report.complete, report.written) == (True, 1)
     assert ids_of(tmp_path / "out")[-1] == "late"
@@ -181,7 +181,7 @@ class ServiceWithAppList(CompatibleService):
         if request.path != "/messages":
             return await super()._list_messages(request)
         query = dict(request.query)
-        return web.json_response(self._page(self.records, query, self._size(query)))
+        return web.json_response(self.page(self.records, query, self._size(query)))
 
 
 async def test_a_later_message_with_an_earlier_time_does_not_end_a_list(
@@ -213,7 +213,7 @@ class ServiceWithAppListById(CompatibleService):
         if request.path != "/messages":
             return await super()._list_messages(request)
         query = dict(request.query)
-        return web.json_response(SmallService._page(self, self.records, query, self._size(query)))
+        return web.json_response(SmallService.page(self, self.records, query, self._size(query)))
 
 
 async def test_a_list_by_time_is_read_past_the_newest_id_of_the_app(

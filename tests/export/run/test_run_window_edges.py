@@ -98,7 +98,7 @@ async def test_a_message_that_only_one_list_still_shows_is_not_deleted(tmp_path:
 
     async with service.session() as session:
         await export(session, tmp_path / "out", Plan(all_users=True))
-        service.spoil = without
+        service.change_reply = without
         for workers in (1, 2):
             report = await export(session, tmp_path / "out", recheck=1000, workers=workers)
             assert (report.deleted, manifest_of(tmp_path / "out").deleted) == (0, [])
@@ -157,7 +157,7 @@ def refuse_app_list(service: SmallService) -> None:
             raise web.HTTPForbidden(text="{}", content_type="application/json")
         return reply
 
-    service.spoil = refuse
+    service.change_reply = refuse
 
 
 def hide_newest_time(service: SmallService) -> None:

@@ -165,11 +165,11 @@ HARM: dict[str, Callable[[Path], Any]] = {
 }
 
 
-@loop_over("harm", HARM)
-def test_any_difference_is_found(bag: Path, harm: str) -> None:
-    root, harmed = root_of(bag), bag.with_name(harm)
+@loop_over("change", HARM)
+def test_any_difference_is_found(bag: Path, change: str) -> None:
+    root, harmed = root_of(bag), bag.with_name(change)
     shutil.copytree(bag, harmed, symlinks=True)
-    HARM[harm](harmed)
+    HARM[change](harmed)
     result = verify(harmed, root=root)
     assert not result.ok
     assert "seal" in [kind for kind, _ in places_of(result)], result.problems
@@ -308,19 +308,19 @@ def test_a_failed_seal_leaves_no_file_and_removes_those_of_a_kill(out: Path, tmp
     assert [path.name for path in tmp_path.glob("bag*")] == ["bag"]
 
 
-def spoil(path: Path) -> None:
+def replace_byte(path: Path) -> None:
     data = path.read_bytes()
     path.write_bytes(data[:30] + b"~" + data[31:])
 
 
-@pytest.mark.parametrize("harm", [append, spoil])
+@pytest.mark.parametrize("change", [append, replace_byte])
 @loop_over("pattern", ["messages/**/*.ndjson", "history*.ndjson", "users/*.ndjson"])
 def test_a_file_with_other_bytes_than_were_written_is_refused(
-    pattern: str, harm: Callable[[Path], None], out: Path, tmp_path: Path
+    pattern: str, change: Callable[[Path], None], out: Path, tmp_path: Path
 ) -> None:
     file = first(out, pattern)
     data = file.read_bytes()
-    harm(file)
+    change(file)
     name = re.escape(f"{out}/{file.relative_to(out).as_posix()}: it")
     for has_journal in (True, False):  # else by what the manifest has noted
         if not has_journal:

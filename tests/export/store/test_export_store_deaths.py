@@ -1,4 +1,4 @@
-"""Deaths of a process at calls of the disk and of databases. `python -m tests.scripted_store` has every call.
+"""Deaths of a process at every 61st call of the disk and of databases, for each format and partition.
 
 After each one nothing is lost, stored twice or set aside, and a further run completes it.
 """
@@ -10,7 +10,7 @@ import pytest
 
 from tests.scripted_store import die
 
-SHELVES = [
+LAYOUTS = [
     ("plain", "none"), ("plain", "source"), ("plain", "month"), ("gzip", "source"), ("zstd", "none"),
     ("parquet", "none"),
 ]  # fmt: skip
@@ -19,8 +19,8 @@ SHELVES = [
 @pytest.mark.parametrize(
     ("start", "power", "format", "partition"),
     [
-        (1 + 5 * number, power, *shelf)
-        for number, (power, shelf) in enumerate(product((False, True), SHELVES))
+        (1 + 5 * number, power, *layout)
+        for number, (power, layout) in enumerate(product((False, True), LAYOUTS))
     ],
 )
 def test_a_death_at_any_call(folder: Path, format: str, partition: str, start: int, power: bool) -> None:
