@@ -2,12 +2,12 @@
 
 | file                               | holds                                                                |
 |------------------------------------|----------------------------------------------------------------------|
-| `root` `guide`                     | the command group, its exit statuses and `completion`; the guide     |
+| `root`                             | the command group, its exit statuses and `completion`                |
 | `records` `call`                   | commands that read and write; `call` is a folder: any operation      |
 | `export`                           | a folder: `export`, and the commands that read an export             |
-| `importing` `trial` `doctor`       | `import`; `emulator` and `demo`; `doctor` and `limits`               |
-| `options` `value_types`            | what commands take: option types, filters, values as texts           |
-| `environment` `process`            | credentials and sessions; signals, and the command that continues    |
+| `importing` `trial` `doctor`       | `import`; `guide`, `demo` and `emulator`; `doctor` and `limits`      |
+| `command_options` `value_types`    | what commands take: option types, filters, values as texts           |
+| `environment`                      | credentials and sessions; signals, and the command that continues    |
 | `streams` `progress` `record_formats` | all output: safe lines, the line of progress, text, CSV and JSON  |
 """
 

@@ -28,8 +28,7 @@ from ..errors import (
 )
 from . import streams
 from .command_options import AS_JSON, option_table, shown_default, whole_number
-from .environment import apps_file, chosen_app, chosen_app_name, proxy, session
-from .process import run
+from .environment import apps_file, chosen_app, chosen_app_name, proxy, run, session
 
 if TYPE_CHECKING:
     from .._network.session_options import RawReply

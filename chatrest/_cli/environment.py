@@ -1,16 +1,23 @@
-"""Sessions of the commands. Addresses and keys come from the environment, or from a file of apps.
+"""The surroundings of a command: its session, its process, and the shell text that runs it again.
+
+Addresses and keys come from the environment, or from a file of apps.
 
 The file is `CHATREST_APPS_FILE`; else `apps.toml` in the current folder, with `--app` only; else
 `~/.config/chatrest/apps.toml`. A file that happens to be in the current folder is not read for a variable
 that the shell sets everywhere: who has written it could send the key to an address of his own.
 """
 
+import asyncio
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import shlex
+import signal
+import sys
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from os.path import expanduser  # unlike that of `Path`, it accepts a user without a home
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from shutil import which
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -19,13 +26,13 @@ from .._texts import duration
 from ..app import App, allows_http, headers_from_env
 from ..errors import ApiError, AuthenticationError, ConnectError, NotFoundError, RequestInvalidError
 from . import streams
-from .process import NAME, root_option
 
 if TYPE_CHECKING:
     from .._telemetry import Listener
     from ..session import AsyncManagement, AsyncSession
 
-
+T = TypeVar("T")
+NAME: Final = "chatrest"
 SEE_HELP: Final = f"see '{NAME} --help'"
 _ACCOUNT: Final = ("CHATREST_APP_ID", "CHATREST_API_KEY", "CHATREST_REGION")
 _HOST: Final = ("CHATREST_APP_ID", "CHATREST_REGION", "CHATREST_SERVICE_DOMAIN")
@@ -153,3 +160,57 @@ def management() -> "AsyncManagement":
     origins = dict(zip(("url", "key", "secret"), _MANAGEMENT, strict=True))
     with _given_by(**origins, proxy=_PROXY):
         return AsyncManagement(url, key=key, secret=secret, proxy=proxy(), allow_http=allows_http(os.environ))
+
+
+# ── the process ──
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of `work`; Ctrl-C raises `KeyboardInterrupt`, SIGTERM `asyncio.CancelledError`."""
+    return asyncio.run(_cancel_on_sigterm(work))
+
+
+async def _cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
+    task = asyncio.current_task()
+    assert task is not None
+    with suppress(NotImplementedError):  # the event loops of some platforms have no signal handlers
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work
+
+
+def root_option(name: str) -> str | None:
+    """Return an option that was given before the command."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.find_root().params.get(name)
+
+
+def invocation() -> str:
+    """Return the shell text that runs this command, with the `--app` of this run."""
+    app = root_option("app")
+    return f"{_program()} --app {shlex.quote(app)}" if app else _program()
+
+
+def can_continue(error: BaseException) -> bool:
+    from ..export import NextRun  # imports aiohttp, which a help text does not need
+
+    return NextRun.after(error) is NextRun.CONTINUES
+
+
+def continuation(command: str, words: Iterable[str], options: Mapping[str, object]) -> str:
+    given = [
+        word
+        for name, value in options.items()
+        if value is not None and value is not False
+        for word in ([name] if value is True else [name, str(value)])
+    ]
+    return f"continue with: {invocation()} {command} {shlex.join([*words, *given])}"
+
+
+def _program() -> str:
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m {NAME}"
+    on_path = which(NAME)
+    if on_path is not None and called.exists() and called.samefile(on_path):
+        return NAME
+    return shlex.quote(str(called))

@@ -11,8 +11,7 @@ from .._texts import plural
 from ..errors import ChatRestError
 from . import streams
 from .command_options import AS_JSON, QUIET, LocalPath, option_table
-from .environment import session
-from .process import can_continue, continuation, run
+from .environment import can_continue, continuation, run, session
 from .progress import ProgressLine
 
 if TYPE_CHECKING:

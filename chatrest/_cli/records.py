@@ -41,8 +41,7 @@ from .command_options import (
     shown_default,
     whole_number,
 )
-from .environment import management, session
-from .process import run
+from .environment import management, run, session
 from .progress import ProgressLine
 from .record_formats import FORMAT, RecordWriter
 

@@ -18,17 +18,15 @@ from . import streams
 from .call.call_command import OperationGroup, call
 from .command_options import OneOf
 from .doctor import doctor, limits
-from .environment import error_text, hint, option_names
+from .environment import NAME, error_text, hint, option_names
 from .export.cat import cat, changes
 from .export.copies import load, seal, verify
 from .export.export_command import export
 from .export.html import html, view
 from .export.status import status
-from .guide import contents, guide
 from .importing import import_
-from .process import NAME
 from .records import apps, messages, send, token, users
-from .trial import demo, emulator
+from .trial import contents, demo, emulator, guide
 
 
 class CommandError(click.ClickException):

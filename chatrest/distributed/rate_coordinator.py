@@ -1,7 +1,25 @@
-"""The coordinator's side of one rate for a cluster: it learns the rate, and divides it among the tasks.
+"""One rate for tasks on many workers: their reports, and the coordinator that divides the rate by its grants.
 
-Its pacer is the one that a session on one machine has; the replies that tasks report are replayed into it.
-The rate is divided every quarter of a second, by the rules of `rate_messages`. Pure: time is an argument.
+A **task** runs one part on a worker. The **coordinator**, the process that runs the job, learns the rate of
+the service and divides it. A **share** is the part of the rate that one task may use, in requests a second. A
+**lease** is the time for which a share is valid. An **epoch** is the time between two 429s. A **probe** is a
+single request that finds out whether the service accepts requests again.
+
+| event                                   | the coordinator                                                |
+|-----------------------------------------|----------------------------------------------------------------|
+| requests of a task wait                 | grants it an equal share of the rate that others do not need   |
+| a task sends no report for a while      | grants it nothing more; its share is free when its lease ends  |
+| a task reports that it ends             | divides its share again at once                                |
+| a reply of the current epoch is a 429   | begins an epoch, in which no task has a share                  |
+| the 429 names no time to wait           | begins another epoch, and lets one task send a probe           |
+
+The sum of the valid shares never exceeds the rate, also if messages are late or lost, and no two clocks are
+compared: a task counts the seconds of a lease from its report that the grant answers, and the coordinator
+from when it received that report, which is later. It divides a share again only when the task has confirmed
+a later grant, or when the lease is over.
+
+The coordinator's pacer is the one that a session on one machine has; the replies that tasks report are
+replayed into it. The rate is divided every quarter of a second. Pure: time is an argument.
 """
 
 from collections import deque
@@ -13,7 +31,7 @@ from msgspec import Struct
 
 from .._core.pace.pacer import Pace, Pacer
 from .._core.replies.rate_signal import Signal
-from .rate_messages import Grant, RateReport, ReportedReply
+from .._core.requests.endpoint import RateClass
 
 GRANT_SECONDS: Final = 0.25
 """Between two grants to a task that sends requests; longer where there are many tasks."""
@@ -27,6 +45,40 @@ _AVERAGE_SECONDS: Final = 0.5  # over which the rate of a task's requests is ave
 _SOON_FACTOR: Final = 2.0  # a grant of this many times the present share is sent at once
 _GROWTH: Final = 1.3  # times the rate that a task has used lately: the share that it is likely to need
 _IDLE_RATE: Final = 0.05  # requests a second: who needs less gets no share
+
+
+class ReportedReply(Struct, frozen=True, array_like=True):
+    epoch: int  # of its request; 0 for one of an earlier epoch than the current one
+    age: float  # seconds since the request was sent
+    limited: bool = False  # True for a 429
+    retry_after: float | None = None  # seconds that remain of those that the 429 named
+
+
+class RateReport(Struct, frozen=True, array_like=True):
+    """A message of a task to the coordinator: how it has used its share since its last report."""
+
+    task: str  # its name, `address#run`
+    rate_class: RateClass
+    number: int  # grows
+    confirmed: int  # the number of the newest grant that it has
+    waiting: int = 0  # requests that may not be sent yet
+    sent: int = 0
+    epoch: int = 0
+    replies: list[ReportedReply] = []
+    unanswered: int = 0  # requests that brought no reply
+    is_last: bool = False  # the task ends, and uses no share any more
+
+
+class Grant(Struct, frozen=True, array_like=True):
+    """A message of the coordinator to a task: its share of the rate of one class."""
+
+    number: int  # grows
+    answers: int  # the number of the newest report that the coordinator has of the task
+    epoch: int
+    share: float  # requests a second
+    lease: float  # seconds
+    rate: float  # requests a second of the whole cluster
+    is_probe: bool = False  # the task may send one request, and reports its reply at once
 
 
 def equal_shares(rate: float, needs: Mapping[str, float]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """A task's side of one rate for a cluster: the pacer of its requests, which keeps to the granted share.
 
-It replaces the `Pacer` of a session on one machine. Pure: time is an argument; `rate_messages` has the
-rules.
+It replaces the `Pacer` of a session on one machine. Pure: time is an argument; `rate_coordinator`
+has the rules.
 """
 
 from collections import deque
@@ -13,7 +13,7 @@ from .._core.pace.pacer import RateSource
 from .._core.replies.rate_signal import Signal
 from .._core.requests.endpoint import RateClass
 from ..errors import ChatRestError
-from .rate_messages import Grant, RateReport, ReportedReply
+from .rate_coordinator import Grant, RateReport, ReportedReply
 
 CATCH_UP_SECONDS: Final = 0.1
 """Of a share that is not lost if a task is woken late."""

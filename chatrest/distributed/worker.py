@@ -29,7 +29,7 @@ from ..export.plan.parts import Night
 from ..export.plan.report import Progress, Report
 from ..export.read.exports import part_files
 from ..session import AsyncSession
-from .rate_messages import Grant, RateReport
+from .rate_coordinator import Grant, RateReport
 from .task_pacer import TaskPacer
 
 if TYPE_CHECKING:

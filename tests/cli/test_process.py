@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatrest._cli.process import invocation
+from chatrest._cli.environment import invocation
 from chatrest._cli.root import root
 from tests.commands import PATIENCE, Start
 

@@ -10,8 +10,7 @@ from typing import Final, TypeAlias
 
 from chatrest._core.pace.pacer import DOCUMENTED_RATES, GatePacer, Pace, Pacer
 from chatrest._core.replies.rate_signal import Signal
-from chatrest.distributed.rate_coordinator import GRANT_SECONDS, RateCoordinator
-from chatrest.distributed.rate_messages import Grant, RateReport
+from chatrest.distributed.rate_coordinator import GRANT_SECONDS, Grant, RateCoordinator, RateReport
 from chatrest.distributed.task_pacer import TaskPacer
 from chatrest.emulator.limits import Limiter
 

@@ -9,8 +9,7 @@ import pytest
 from distributed import KilledWorker
 
 from chatrest.distributed.cluster import ClusterError, NoResultError, connect
-from chatrest.distributed.rate_coordinator import RateCoordinator
-from chatrest.distributed.rate_messages import RateReport
+from chatrest.distributed.rate_coordinator import RateCoordinator, RateReport
 from chatrest.emulator import Emulator
 from tests.distributed import clusters
 from tests.distributed.clusters import job_of, leave_parts, near_cluster, until

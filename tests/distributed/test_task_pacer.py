@@ -3,8 +3,7 @@
 import pytest
 
 from chatrest._core.replies.rate_signal import Signal
-from chatrest.distributed.rate_coordinator import LEASE_SECONDS
-from chatrest.distributed.rate_messages import Grant
+from chatrest.distributed.rate_coordinator import LEASE_SECONDS, Grant
 from chatrest.distributed.task_pacer import CATCH_UP_SECONDS, COORDINATOR_SECONDS, TaskPacer
 from chatrest.errors import ChatRestError
 

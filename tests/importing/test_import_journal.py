@@ -9,8 +9,8 @@ from hypothesis import given, strategies as st
 
 from chatrest import AsyncSession, RequestInvalidError
 from chatrest.importing import LineNote, run
-from chatrest.importing.importer import batches
 from chatrest.importing.import_journal import FileState, ImportJournal
+from chatrest.importing.importer import batches
 from chatrest.importing.input_lines import LinePosition, read_lines
 from tests.importing.conftest import Write, message, user
 

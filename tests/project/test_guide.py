@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import chatrest.errors
-from chatrest._cli.guide import contents, page_text
 from chatrest._cli.root import root
+from chatrest._cli.trial import contents, page_text
 from chatrest._network import pool
 from chatrest._resources import OPERATIONS
 from tests.cases import loop_over

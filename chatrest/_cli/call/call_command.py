@@ -18,8 +18,7 @@ from ..._parameters.checked import meaning
 from ..._texts import nearest
 from ...errors import RequestInvalidError
 from .. import streams
-from ..environment import MANAGEMENT_WORDS
-from ..process import run
+from ..environment import MANAGEMENT_WORDS, run
 from ..records import check_success, line_of, list_options, print_list, send_alone
 from .operation_arguments import Parameter, Parameters, Place, call_of
 

@@ -15,8 +15,7 @@ from ..._texts import duration, plural
 from ...app import headers_from_env
 from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from .. import streams
-from ..environment import error_text, option_names, proxy
-from ..process import can_continue, continuation, run
+from ..environment import can_continue, continuation, error_text, option_names, proxy, run
 from ..progress import ProgressLine, regularly
 from .summary import failure_lines, skipped_words, state_words
 

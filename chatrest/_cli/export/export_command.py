@@ -31,8 +31,7 @@ from ..command_options import (
     time_in_utc,
     whole_number,
 )
-from ..environment import proxy, session
-from ..process import can_continue, continuation, root_option, run
+from ..environment import can_continue, continuation, proxy, root_option, run, session
 from ..progress import ProgressLine, regularly
 from .apps import export_apps
 from .summary import Totals, estimate_facts, failure_lines, place_of, summary

@@ -11,7 +11,7 @@ from msgspec import structs
 from ..._texts import plural
 from .. import streams
 from ..command_options import AS_JSON, PORT, QUIET, LocalPath, check_outside, option_table, shown_default
-from ..process import run
+from ..environment import run
 from ..progress import ProgressLine
 
 _TITLE: Final = ("--title", None, "TEXT", "The title of the pages.", shown_default("Messages"))

@@ -10,7 +10,7 @@ import msgspec
 from ..._texts import duration, plural, size
 from .. import streams
 from ..command_options import AS_JSON, option_table
-from ..process import invocation
+from ..environment import invocation
 from ..record_formats import local_time
 
 if TYPE_CHECKING:
