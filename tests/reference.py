@@ -72,7 +72,7 @@ receive events: webhooks.create, triggers.add
 move users and messages here: data_import.import_users, data_import.import_messages
 see how much is used: metrics.get_usage
 """
-"""What users of the reference look for, and the operations that do it."""
+"""Tasks of users of the reference, and the operations for them."""
 _PLACES: Final[tuple[tuple[str, tuple[Place, ...]], ...]] = (
     ("Query", ("query",)),
     ("Body", ("body",)),

@@ -23,7 +23,7 @@ from chatrest.export.run.folder_run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
 
 every = False
-"""Whether each instant is tried; `python -m benchmarks.kills` sets it."""
+"""True if each instant is tried; `python -m benchmarks.kills` sets it."""
 
 
 def instants(first: int, step: int) -> Iterator[int]:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -72,6 +73,15 @@ def docstrings_of(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield getattr(node, "name", ""), ast.get_docstring(node) or ""
+
+
+def docstrings_of_variables(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Yield the texts below constants and attributes, each after an empty name."""
+    for node in nodes:
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for each, text in pairwise(node.body):
+                if isinstance(text, ast.Expr) and isinstance(each, ast.Assign | ast.AnnAssign):
+                    yield "", str(getattr(text.value, "value", ""))
 
 
 def given_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str, bool]]:

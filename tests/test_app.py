@@ -132,7 +132,7 @@ def test_a_proxy_for_an_http_address_must_be_on_loopback() -> None:
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_an_address_or_an_error_of_ours(text: str) -> None:
+def test_any_text_is_an_address_or_our_error(text: str) -> None:
     for url in (text, f"https://{text}", f"http://{text}"):
         with suppress(RequestInvalidError):
             assert check_url("u", url).startswith(("https://", "HTTPS://", "http://"))
@@ -218,7 +218,7 @@ def test_a_wrong_variable_is_named(name: str, value: str, given: str) -> None:
         App.from_env(environ)
 
 
-def test_a_service_domain_may_name_a_port_of_its_own() -> None:
+def test_a_service_domain_may_have_a_port() -> None:
     for port in (1, 8443, 65535):
         assert App("a", "k", service_domain=f"x.com:{port}").chat_url == f"https://a.api-us.x.com:{port}/v3"
     for port in (0, 65536, 99999):

@@ -317,7 +317,7 @@ async def test_a_listener_can_set_a_variable_for_the_time_of_a_call(
     assert CURRENT.get() == "outside"
 
 
-async def test_calls_at_the_same_time_have_contexts_of_their_own() -> None:
+async def test_concurrent_calls_have_separate_contexts() -> None:
     contexts: list[str] = []
 
     async def answer() -> Reply:
@@ -423,7 +423,7 @@ async def test_debug_shows_where_the_time_of_a_call_went(caplog: pytest.LogCaptu
 
 
 @pytest.mark.parametrize("value", [KEY, "a b", "x" * 101, "abc\u202e"])
-async def test_a_request_id_that_is_none_or_a_key_is_not_logged(
+async def test_a_request_id_of_none_or_a_key_is_not_logged(
     caplog: pytest.LogCaptureFixture, value: str
 ) -> None:
     caplog.set_level(logging.INFO, "chatrest")

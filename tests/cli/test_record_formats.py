@@ -110,7 +110,7 @@ def test_text_cannot_steer_a_terminal() -> None:
     assert "\\u202egnp.exe" in data
 
 
-def test_csv_cannot_steer_a_terminal_and_has_a_line_a_record(terminal: Callable[[int], None]) -> None:
+def test_csv_escapes_control_characters_and_has_one_line_per_record(terminal: Callable[[int], None]) -> None:
     terminal(500)
     data = printed(message(HOSTILE), format_="csv")
     assert not set(UNSAFE) & set(data)

@@ -79,7 +79,7 @@ async def test_a_part_of_a_version_keeps_the_other_files(tmp_path: Path) -> None
         assert [file.name for file in version.files] == ["e.json"]
 
 
-async def test_at_the_end_of_a_run_nothing_of_ours_is_there_that_no_version_has(tmp_path: Path) -> None:
+async def test_a_finished_run_leaves_no_object_outside_the_version(tmp_path: Path) -> None:
     store = StoreDouble()
     await publish_files(store, OLD, tmp_path)
     foreign = ["x/mine.ndjson", "notes-20261122.txt", "x/b-1-0123456789abcdef", "their-00001-01234567.csv"]

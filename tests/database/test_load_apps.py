@@ -47,7 +47,7 @@ async def test_tables_of_apps_are_loaded_and_removed_with_them(database: Databas
     check(database, out)
 
 
-def test_apps_with_the_same_ids_are_kept_separate(database: Database, tmp_path: Path) -> None:
+def test_apps_with_the_same_ids_are_stored_separately(database: Database, tmp_path: Path) -> None:
     out = tmp_path / "out"
     first, second = StoredRuns(out / "app=one"), StoredParts(out / "app=two", 2)
     first.run([record(number, text="first") for number in range(1, 5)])

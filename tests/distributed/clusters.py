@@ -80,7 +80,7 @@ def job_of(client: Client, out: Path, run: Any, name: str = "chatrest-1", **opti
 
 
 runs: Counter[str] = Counter()
-"""What has become of parts in this process."""
+"""The results of parts in this process."""
 
 
 async def ends(session: AsyncSession, out: str, number: int, *, progress: Progress, **_: Any) -> Report:

@@ -24,7 +24,7 @@ ACT_EVERY: Final = GRANT_SECONDS
 ACT_SOONEST: Final = 0.02
 """Seconds after which it looks because a report has come."""
 REPORT_EVERY: Final = 0.25
-"""Seconds after which a worker that was told nothing reports by itself."""
+"""Seconds after which a worker without a message reports by itself."""
 _POLL: Final = 0.25
 
 

@@ -89,7 +89,7 @@ def test_a_damaged_nested_message_keeps_its_page_on_the_fast_way() -> None:
     assert ([type(item) for item in page.items], page.repairs) == ([TextMessage] * 3, ())
 
 
-def test_an_absent_nested_message_is_unset_and_null_is_none() -> None:
+def test_an_absent_nested_message_is_unset_and_null_becomes_none() -> None:
     assert Conversation("c").last_message is UNSET
     assert parse(Conversation, {"conversationId": "c", "lastMessage": None}).last_message is None
     message = parse(Message, TEXT)

@@ -132,7 +132,7 @@ async def test_sent_is_the_number_of_requests() -> None:
         assert session.pools["us"].sent == len(server.requests) == 7
 
 
-# ── a cancel, wherever it comes ──
+# ── a cancel at any point ──
 
 
 async def half_a_head(peer: Peer) -> None:

@@ -49,7 +49,7 @@ async def transport() -> AsyncIterator[Transport]:
 METHODS = ("GET", "PUT", "DELETE", "POST", "PATCH")
 
 
-# ── what comes back ──
+# ── replies ──
 
 
 async def test_a_reply_has_status_headers_and_body(transport: Transport) -> None:

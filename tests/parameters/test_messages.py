@@ -76,7 +76,7 @@ def test_several_receivers_take_the_place_of_one(kind: Any, several: Any) -> Non
 
 @loop_over("kind", KINDS)
 @loop_over("several", [{}, {"uids": []}, {"uid": ["a"]}, ["a"], {"uids": ["a,b"]}, 5])
-def test_receivers_that_are_none_are_refused(kind: Any, several: Any) -> None:
+def test_receivers_of_none_are_refused(kind: Any, several: Any) -> None:
     with pytest.raises(RequestInvalidError, match=r"^multiple_receivers( = .*)?: .*expected "):
         kind(multiple_receivers=several, **TEXT)
 

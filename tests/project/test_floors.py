@@ -23,7 +23,7 @@ FLOORS: Final = {
     "distributed": 3.5, "database": 3.5, "site": 3.5,
     "_cli": 4.0, "examples": 4.0, "__main__": 4.0, "__init__": 4.0,
 }  # fmt: skip
-"""By a file's first name below the package. The ground has an order of its own: models know neither
+"""By a file's first name below the package. The ground floor is ordered, too: models know neither
 parameters nor core, and parameters do not know core."""
 ROOMS: Final = {
     "_core": ("requests", "replies", "paging", "pace"),
@@ -50,9 +50,9 @@ MAX_BODY: Final = 70
 MIN_FILE: Final = 60
 """Lines of a file that one other file imports; a smaller one belongs into its importer."""
 REASON: Final = "A file of its own because "
-"""Stands in the header of a small file, with the reason."""
+"""A sentence in the header of a small file, with the reason."""
 FILE_A_NOUN: Final = ("chatrest._models.", "chatrest._parameters.")
-"""Folders with a file a noun of the service, as small as it may be."""
+"""Folders with one file per noun of the service, however small."""
 KNOWN_SMALL: Final = frozenset[str]()
 """Small files with one importer, still to be merged. This table only shrinks."""
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from chatrest._cli.root import root
 from tests.cases import loop_over
 from tests.pages import PAGES, ROOT
-from tests.sources import all_facts, docstrings_of, given_names
+from tests.sources import all_facts, docstrings_of, docstrings_of_variables, given_names
 
 TWISTS = {
     r"gone on with|go(?:es)? on with|goes on|taken up again": "continued, continues, resumed",
@@ -32,6 +32,10 @@ TWISTS = {
 }
 """Patterns of words, and plain ones for them."""
 TWIST = re.compile(rf"\b(?:{'|'.join(TWISTS)})\b", re.IGNORECASE)
+NAME_TWIST = re.compile(rf"{TWIST.pattern}|\b(?:behind|go on|gone on|held|kept|nobody|whole)\b")
+"""Words that are not in the name of a test, nor in the comment above a group of tests."""
+LONGEST_NAME: Final = 80
+SECTION = re.compile(r"^ *# ── (.*?) ──", re.MULTILINE)
 NAMES = re.compile(r"```.*?^```$|`[^`\n]*`|\"[^\"\n]*\"", re.DOTALL | re.MULTILINE)
 """Code and quotations, which are not our words."""
 
@@ -90,9 +94,21 @@ def test_docstrings_and_texts_are_in_plain_words() -> None:
     matches += [
         f"{file}: {twist}"
         for file, tree in trees_of_tests().items()
-        for _, docstring in docstrings_of(ast.walk(tree))
+        for kind in (docstrings_of, docstrings_of_variables)
+        for _, docstring in kind(ast.walk(tree))
         for twist in twists(docstring)
     ]
+    assert matches == []
+
+
+def test_names_of_tests_are_in_plain_words() -> None:
+    matches = []
+    for file, tree in trees_of_tests().items():
+        sections = SECTION.findall((ROOT / file).read_text(encoding="utf-8"))
+        names = [name for _, name, _ in given_names(ast.walk(tree)) if name.startswith("test_")]
+        matches += [f"{file}: {name}" for name in names if len(name) > LONGEST_NAME]
+        words = [*sections, *(name.replace("_", " ") for name in names)]
+        matches += [f"{file}: {text}" for text in words if NAME_TWIST.search(text)]
     assert matches == []
 
 
@@ -111,7 +127,8 @@ def test_names_are_not_vague() -> None:
 def test_a_docstring_begins_with_a_noun_or_an_imperative() -> None:
     docstrings = [(module, *each) for module, facts in all_facts().items() for each in facts.docstrings]
     for file, tree in trees_of_tests().items():
-        docstrings += [(file, *each) for each in docstrings_of(ast.walk(tree))]
+        for kind in (docstrings_of, docstrings_of_variables):
+            docstrings += [(file, *each) for each in kind(ast.walk(tree))]
     questions = [
         f"{place}: {name}: {text.splitlines()[0]}"
         for place, name, text in docstrings

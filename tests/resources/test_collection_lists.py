@@ -101,7 +101,7 @@ def test_a_token_holds_neither_the_uid_nor_the_acting_user_nor_a_key() -> None:
         assert text not in repr(cursor)
 
 
-def test_a_filter_that_cannot_be_sent_is_an_error_of_ours() -> None:
+def test_a_filter_that_cannot_be_sent_is_our_error() -> None:
     with pytest.raises(ChatRestError):
         made(Sender(), LIST(uid="bob", query=MessageQuery(search_key="\ud800")))
     with pytest.raises(ChatRestError, match="comma"):  # sent as it is, it would be two tags

@@ -37,7 +37,7 @@ LEFT: Final = re.compile(
     rb"leak|mail\.example|7654321|1111|3704|0532|CASE-|4711|annegret|uhlmann|\bq7\b|\bzed\b|wskey|anna-pic",
     re.IGNORECASE,
 )
-"""What of them may be nowhere."""
+"""Texts that must be in no file."""
 SECRETS: Final = {"text": ALL, ALL: 1, "phone": 491707654321, "card": [4111111111111111], "id": "01707654321",
                   "json": json.dumps({"name": "Annegret Ühl", "mail": "zz.leak@mail.example"}),
                   "coded": "https://x.example/?m=zz.leak%40mail.example&t=%2B491707654321&n=Annegret%20Uhlmann",

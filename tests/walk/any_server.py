@@ -35,7 +35,7 @@ class Server:
     inside: str = "along"
     """The order inside a page: `along`, `against` or `shuffled`."""
     inclusive: bool = False
-    """Whether a page begins with the item at the position."""
+    """True if a page begins with the item at the position."""
     forgets: frozenset[int] = frozenset()
     """At which requests the reply loses its meta, once."""
     empties: frozenset[int] = frozenset()

@@ -199,7 +199,7 @@ def test_a_bound_is_an_integer_from_1(name: str, value: Any) -> None:
         Service().walk().ahead(**{name: value})
 
 
-# ── nothing is left behind ──
+# ── no task or block remains ──
 
 
 @pytest.mark.parametrize("cancels", [1, 2])

@@ -39,7 +39,7 @@ class Clock:
 
     service: Service
     plan: list[int]
-    """How many records are new after each wait."""
+    """The count of new records after each wait."""
     waits: list[float] = field(default_factory=list)
     roll: float = 1.0
 
@@ -72,7 +72,7 @@ async def ids_of(items: Follower[Any] | Walk[Any], into: list[str]) -> None:
         pass
 
 
-# ── what comes ──
+# ── the items ──
 
 
 @few
@@ -234,7 +234,7 @@ def test_an_interval_is_a_number_of_seconds_above_0(every: Any) -> None:
         Clock(Service(), []).walk().follow(every)
 
 
-# ── the cursor that asks behind the last item ──
+# ── the cursor after the last item ──
 
 IN_PAGE = Cursor(
     "q", (("affix", "append"), ("id", "5")), "append", "9", is_inside=True, last_time=70, delivered=9

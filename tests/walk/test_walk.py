@@ -36,7 +36,7 @@ from tests.walk.service_model import (
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
-# ── whole walks ──
+# ── complete walks ──
 
 
 @many
@@ -87,7 +87,7 @@ def test_pages_have_the_same_items_and_each_can_be_resumed(
     assert ids == whole
 
 
-# ── taken up again ──
+# ── resumed ──
 
 
 @many

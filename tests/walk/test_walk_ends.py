@@ -61,7 +61,7 @@ class Circle:
     before: int = 1
     empty: bool = False
     kind: str = "number"
-    """What a position holds: a `number`, a `text`, or a `time` beside an id that stays."""
+    """The value of a position: a `number`, a `text`, or a `time` beside an id that stays."""
     broken: bool = True
     requests: int = 0
 
@@ -359,7 +359,7 @@ def test_a_list_by_time_and_page_numbers_keeps_the_direction_that_was_asked_for(
     assert sorted(map(int, all_of(walk))) == sorted(ids)
 
 
-# ── taken up again ──
+# ── resumed ──
 
 
 @dataclass
@@ -369,7 +369,7 @@ class Numbered:
     names: str
     ignores: bool = False
     inserts: dict[int, str] = field(default_factory=dict)
-    """What comes to its front before which request, counted from 0."""
+    """Items that are added to the front, by the number of the request after them, from 0."""
     requests: int = 0
 
     async def fetch(self, position: tuple[tuple[str, str], ...]) -> Listing[Item]:

@@ -36,12 +36,12 @@ class ShiftingService:
     dialect: str = "id"
     """Also `sentAt`, with the time beside the id, and `updatedAt`, in the order of the last change."""
     counts: str = "left"
-    """How a page announces more: by what is `left`, one `more` than it holds, the number of `pages`, the
-    `whole` list's total, or by a `position`, which the last page lacks."""
+    """A page announces more by what is `left`, one `more` than the page has, the number of `pages`, the total
+    of the `whole` list, or a `position`, which the last page lacks."""
     direction: Any = "append"
     is_missing_an_error: bool = False
     before: dict[int, Callable[["ShiftingService"], object]] = field(default_factory=dict)
-    """What happens right before a request, by its number from 0."""
+    """Changes right before a request, by its number from 0."""
     asked: list[dict[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

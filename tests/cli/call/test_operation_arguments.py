@@ -151,7 +151,7 @@ def test_a_value_is_converted_by_the_type_of_its_field(text: str, member: str, v
         ),
     ],
 )
-def test_a_value_that_is_not_allowed_is_the_structs_own_error(text: str, words: str) -> None:
+def test_a_wrong_value_is_the_error_of_the_struct(text: str, words: str) -> None:
     with pytest.raises(RequestInvalidError, match=words):
         body(text)
 

@@ -77,7 +77,7 @@ def test_open_replies_that_never_come_do_not_advance_the_bulk_ramp() -> None:
     assert now >= 9
 
 
-# ── held ──
+# ── hold ──
 
 
 @pytest.mark.parametrize("urgent", [True, False])

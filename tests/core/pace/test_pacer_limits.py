@@ -19,7 +19,7 @@ from tests.core.pace.rate_limits import (
 )
 
 EXTREMES: Final[tuple[RetryAfter, ...]] = ("none", "whole")
-"""What tells a client least, and what misleads it most; "exact" is between them."""
+"""Headers with the least information, and those that mislead most; "exact" is between them."""
 
 
 LIMITS: Final[dict[str, Callable[[], Limit]]] = {

@@ -107,7 +107,7 @@ class Trials:
         return self
 
 
-def test_a_slow_rate_rises_by_at_least_a_quarter_of_a_request_a_second() -> None:
+def test_a_slow_rate_rises_by_at_least_a_quarter_request_per_second() -> None:
     trials = Trials(search_at(rate=5.0)).until_changes(1)
     assert trials.search.rate == pytest.approx(0.97 * 5 + 0.25)
 

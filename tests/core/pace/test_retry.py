@@ -291,7 +291,7 @@ def test_every_wait_is_within_bounds(
 
 @loop_over("name", ["attempts", "limited"])
 @loop_over("value", [0, -1, 1001, 2.0, True, None, "3"])
-def test_a_count_that_is_none_is_refused(name: str, value: Any) -> None:
+def test_a_count_of_none_is_refused(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=rf"retry\.{name} = .*expected a whole number"):
         RetryPolicy(**{name: value})
 

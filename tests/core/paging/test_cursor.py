@@ -135,7 +135,7 @@ def forged(position: Any = (), direction: Any = "append", *rest: Any, query: str
 
 
 FORGED: list[Any] = [None, 0, False, None, True, 0]
-"""What follows the direction: last, given_here, is_inside, last_time, by_id, delivered."""
+"""The parts after the direction: last, given_here, is_inside, last_time, by_id, delivered."""
 
 
 def test_a_forged_token_is_read_as_any_other() -> None:

@@ -195,7 +195,7 @@ def test_a_cursor_that_goes_back_is_an_error(affix: str, back: int, ids: tuple[s
     assert "goes back" in str(result)
 
 
-# ── where it goes on ──
+# ── the next position ──
 
 DOWN = at(affix="prepend", id="9")
 BOTH = page(6, 7, next=position("7"), previous=position("6", "prepend"))

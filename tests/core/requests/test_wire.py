@@ -80,7 +80,7 @@ def test_a_value_that_json_lacks_is_refused(value: Any) -> None:
         json_body(value)
 
 
-def test_no_extra_headers_are_none() -> None:
+def test_absent_extra_headers_give_none() -> None:
     assert check_headers(None) == {}
     extra = {"X-Trace": "a b\tc", "X_1": "é"}
     assert check_headers(extra) == extra

@@ -27,7 +27,7 @@ class Strange(Service):
 
     kind: str = "refuses"
     error: ChatRestError | None = None
-    """What it raises in the place of its own error."""
+    """The error that is raised in place of the own one."""
 
     async def fetch(self, place: Pairs) -> Listing[Item]:
         asked = dict(place)

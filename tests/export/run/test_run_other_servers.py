@@ -336,7 +336,7 @@ async def test_reading_stops_once_the_list_has_passed_the_end_of_the_window(tmp_
     assert ids_of(tmp_path / "out") == known[:300]
 
 
-async def test_an_export_of_many_empty_lists_costs_a_request_each(tmp_path: Path) -> None:
+async def test_an_export_of_many_empty_lists_costs_one_request_per_list(tmp_path: Path) -> None:
     async with alice(*(f"u{number:03}" for number in range(30))) as service:
         known = talk(service.server, 300)
         report = await export(service.session, tmp_path / "out")

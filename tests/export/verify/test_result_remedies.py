@@ -154,7 +154,7 @@ def follow(problem: Problem, out: Path, backup: Path | None) -> None:
 
 NEEDS_BACKUP = (Remedy.RESTORE, Remedy.NEW_FOLDER)
 TAKES_BACKUP = (Remedy.READ_AGAIN, Remedy.RUN_SETS_ASIDE, Remedy.SET_ASIDE)
-"""What is done where there is a backup, and where there is none."""
+"""The remedy with a backup, and without one."""
 
 
 @pytest.fixture
