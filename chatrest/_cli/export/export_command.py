@@ -32,7 +32,7 @@ from ..command_options import (
     whole_number,
 )
 from ..environment import can_continue, continuation, proxy, root_option, run, session
-from ..progress import ProgressLine, regularly
+from ..streams import ProgressLine, regularly
 from .apps import export_apps
 from .summary import Totals, estimate_facts, failure_lines, place_of, summary
 
@@ -322,7 +322,7 @@ def _advice(error: BaseException, out: str, options: Mapping[str, object], progr
         case InUseError():
             return "wait until it ends, then run this command again"
         case AuthenticationError():
-            return f"no exported message is lost; {command}"
+            return f"no exported message is lost; {command}" if progress.written else command
         case OSError(errno=errno.ENOSPC | errno.EDQUOT) if not isinstance(error, ChatRestError):
             return f"free some space and {command}"
         case _ if isinstance(error, UnreadableError) or not can_continue(error):

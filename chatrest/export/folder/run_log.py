@@ -60,4 +60,4 @@ def runs_in(folder: Path) -> Iterator[RunEntry]:
 
 def last_run(folder: Path) -> int:
     """Return the highest number of a run in the log of a folder; 0 where there is none."""
-    return max((entry.run for entry in runs_in(folder)), default=0)
+    return max((int(entry.run) for entry in runs_in(folder)), default=0)

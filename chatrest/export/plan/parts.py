@@ -168,6 +168,8 @@ class PartState(Struct, frozen=True, kw_only=True):
     """True if that run was complete (`Report.complete`)."""
     messages: int = 0
     sources: int = 0
+    run: int = 0
+    """The number of that run."""
     taken: dict[str, str] = {}
     """By the name of each file in `foreign/` that was taken in, its stamp: another one, or one that is not
     here, holds what is to be taken in still, and the part is not complete."""

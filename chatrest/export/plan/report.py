@@ -4,13 +4,13 @@ A line of the log of runs (`run_log`) is such a report, too.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..._struct_help import StructHelp
 from ..._telemetry import Attempt, Telemetry
@@ -190,9 +190,9 @@ class AttachmentCounts(Struct, metaclass=StructHelp, kw_only=True):
 class Report(Struct, metaclass=StructHelp, kw_only=True):
     """The result of one run of an export."""
 
-    run: int = 0
-    """Its number, which `changes(out, after=run)` takes: each run has a higher one than those before it, also
-    one that was killed."""
+    run: int | str = 0
+    """What `changes(out, after=run)` takes: its number, each run has a higher one than those before it, also
+    one that was killed. Where `out` has parts the position after it, such as `part=00:2,part=01:1`."""
     part: str = ""
     """The part or app of a folder of exports that this is about, such as `part=03`: of a run of one part, and
     where `runs` has read it of one."""
@@ -285,3 +285,35 @@ class Report(Struct, metaclass=StructHelp, kw_only=True):
         error = ExportIncompleteError(f"the export is not complete: {text}")
         error.can_continue = self.next_run is not NextRun.FAILS
         raise error
+
+
+_COUNTS: Final = ("written", "changed", "deleted")
+_OF_PARTS: Final = (*_COUNTS, "messages", "sources", "missing", "failed", "deleted_users", "kept", "requests")
+
+
+def report_of_runs(runs: Sequence[Report]) -> Report:
+    """Return the report of runs in a row: the state is that of the last one, and all have written."""
+    first, counts = runs[0], sums(runs, (*_COUNTS, "requests"))
+    return structs.replace(runs[-1], by_app_list=first.by_app_list, started=first.started, **counts)
+
+
+def report_of_parts(runs: Mapping[str, Report]) -> Report:
+    """Return the report of one run of each part, by its name, as that of all; it has no `run`."""
+    reports = list(runs.values())
+    attachments = [report.attachments for report in reports if report.attachments is not None]
+    counts = sums(attachments, AttachmentCounts.__struct_fields__)
+    return Report(
+        complete=all(report.complete for report in reports),
+        reasons=[f"{name}: {reason}" for name, report in runs.items() for reason in report.reasons],
+        next_run=max(
+            (report.next_run for report in reports), key=list(NextRun).index, default=NextRun.NOTHING
+        ),
+        until=max((report.until or 0 for report in reports), default=0) or None,
+        by_app_list=bool(runs) and all(report.by_app_list for report in reports),
+        warnings=[f"{name}: {text}" for name, report in runs.items() for text in report.warnings],
+        tables=next((report.tables for report in reports if report.tables), {}),
+        attachments=AttachmentCounts(**counts) if attachments else None,
+        started=min((report.started for report in reports), default=0),
+        finished=max((report.finished for report in reports), default=0),
+        **sums(reports, _OF_PARTS),
+    )

@@ -4,7 +4,7 @@ Nothing is changed, no hash is checked, and no message is read: `verify` does th
 the messages are those that it has committed; the rest is of the last run that ended.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -18,9 +18,9 @@ from ..folder.manifest import NAME as MANIFEST, FileEntry
 from ..folder.run_log import RunEntry, runs_in
 from ..plan.export_plan import Plan
 from ..plan.file_names import STEM
-from ..plan.message_ids import number
-from ..plan.report import ExportFailure, NextRun, sums
-from .exports import ExportAddress, addresses_of, part_lacks, parts_at
+from ..plan.message_ids import LAST, number
+from ..plan.report import ExportFailure, NextRun, report_of_parts, report_of_runs, sums
+from .exports import ExportAddress, addresses_of, part_lacks, parts_at, position_of
 from .folder_view import FolderView
 
 ExportState: TypeAlias = Literal["complete", "not begun", "not complete", "running", "interrupted", "damaged"]
@@ -72,7 +72,7 @@ class ExportFacts(Struct, frozen=True, kw_only=True):
     files: int = 0
     bytes: int = 0
     last_run: RunEntry | None = None
-    """The newest run that has ended."""
+    """The newest run that has ended; of parts all runs since the users were listed."""
     parts: list[PartFacts] = []
     """Those of each export of a folder; empty for a single export."""
 
@@ -88,18 +88,26 @@ def facts_of(out: str) -> ExportFacts:
     Raises `RequestInvalidError` for a folder that is not an export, and `ObjectStoreError`.
     """
     addresses = addresses_of(out)
-    exports = [(address.name, _facts_at(address)) for address in addresses]
+    parts = parts_at(addresses)
+    night = parts.nights[-1].listed if parts is not None and parts.nights else LAST
+    exports = [(address.name, _facts_at(address, night)) for address in addresses]
     if not exports[0][0]:
         return replace(exports[0][1], export=out)
-    total, parts = _sum(out, exports), parts_at(addresses)
-    return total if parts is None else replace(total, plan=Raw(parts.plan.encoded()))
+    total = _sum(out, exports)
+    if parts is None:
+        return total
+    runs = {name: facts.last_run for name, facts in exports if facts.last_run is not None}
+    last_run = report_of_parts(runs)
+    last_run.run = position_of({name: int(run.run) for name, run in runs.items()})
+    return replace(total, plan=Raw(parts.plan.encoded()), last_run=last_run if runs else None)
 
 
-def _facts_at(address: ExportAddress) -> ExportFacts:
+def _facts_at(address: ExportAddress, night: int) -> ExportFacts:
+    """Return the facts of one export; its last run is all of its runs since the time `night`, if any."""
     with address.open() as view:
         if address.name and not view.is_begun:
             return ExportFacts(export=view.name, state="not begun")
-        facts = read_consistently(view.folder, lambda state: _facts(view, state))
+        facts = read_consistently(view.folder, lambda state: _facts(view, state, night))
     if facts.state == "complete" and (lacks := part_lacks(address)):
         return replace(facts, state="not complete", reasons=lacks)
     return facts
@@ -134,7 +142,7 @@ def _sum(out: str, exports: list[tuple[str, ExportFacts]]) -> ExportFacts:
     )  # fmt: skip
 
 
-def _facts(view: FolderView, state: FolderState) -> ExportFacts:
+def _facts(view: FolderView, state: FolderState, night: int) -> ExportFacts:
     manifest, journal = state.manifest, state.journal
     facts: dict[str, Any] = {}
     if manifest is not None:
@@ -170,7 +178,10 @@ def _facts(view: FolderView, state: FolderState) -> ExportFacts:
         count = plural(len(missing), "file")
         reasons.append(f"{count} not there, or not of their size: {name_list(missing, 5)}")
     reasons += () if manifest is None else manifest.reasons
-    facts["last_run"] = next(iter(deque(runs_in(view.folder), maxlen=1)), None)
+    if runs := list(runs_in(view.folder)):
+        if manifest is None and journal is not None and runs[-1].run == journal.run:
+            reasons += runs[-1].reasons  # a first run that has failed before it wrote anything
+        facts["last_run"] = report_of_runs([run for run in runs if run.started >= night] or runs[-1:])
     return ExportFacts(export=view.name, state=export_state, reasons=reasons, **facts | _of_sources(state))
 
 
@@ -178,7 +189,7 @@ def _state(state: FolderState, has_manifest: bool) -> ExportState:
     if state.is_in_use:
         return "running"
     if state.manifest is None and state.journal is not None and not has_manifest:
-        return "interrupted"  # before its first manifest
+        return "interrupted" if state.journal.files() else "not begun"  # before its first manifest
     if state.manifest is None or state.journal_fault:
         return "damaged"
     if not state.is_finished:

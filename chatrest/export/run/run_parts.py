@@ -12,9 +12,9 @@ nothing is missing. A process that is killed leaves its part to the next one.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial, reduce
+from functools import partial
 from os import PathLike
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import structs
 
@@ -26,8 +26,8 @@ from ..fetch.source_list import sent_by
 from ..folder.part_files import PartFiles, find_parts, is_settled, read_state
 from ..plan.export_plan import Plan
 from ..plan.parts import NAME, STATE, Parts, PartState, part_name
-from ..plan.report import AttachmentCounts, NextRun, Phase, Progress, Report, sums
-from ..read.exports import part_files
+from ..plan.report import Phase, Progress, Report, report_of_parts, report_of_runs, sums
+from ..read.exports import Position, part_files, position_of
 from . import night as nights
 from .folder_run import DEFAULTS, ExportOptions, export_folder, journal_root, place_in, run_at
 from .night import HELD, OpenNight, check_part, left_parts, open_night, prepare, put
@@ -82,6 +82,7 @@ async def run_part(
         complete=report.complete,
         messages=report.messages,
         sources=report.sources,
+        run=int(report.run),
         taken=part.taken,
     )
     await put(files, f"{name}/{STATE}", state.encoded())
@@ -135,7 +136,7 @@ async def export_parts(
         first = await run(part)
         # Who finds that all parts are read runs again those that were left something.
         again = await run_rounds(partial(left_parts, files, prepared, is_read=True), run_free, sleep=None)
-        report = reduce(_joined, again.get(part, []), first)
+        report = report_of_runs([first, *again.get(part, [])])
         report.part = part_name(part, prepared.parts)
     else:
         left = partial(left_parts, files, prepared)
@@ -147,9 +148,10 @@ async def export_parts(
             ran = await run_rounds(left, run_free, begin=begin)
         else:
             ran = await run_rounds(left, run)
-        reports = {number: reduce(_joined, each) for number, each in ran.items()}
+        reports = {number: report_of_runs(each) for number, each in ran.items()}
         states = [await read_state(files, prepared, number) for number in range(prepared.parts)]
         report = _merged(prepared, states, reports)
+    report.run = await _run_position(files, prepared)
     report.started, report.finished = started, session.sender.now()
     report.requests = sent_by(session) - sent + sent_elsewhere
     shown.enter(Phase.DONE)
@@ -193,42 +195,21 @@ async def _is_left(files: PartFiles, parts: Parts, number: int) -> bool:
     return state.night < parts.night or not await is_settled(files, parts, number, state)
 
 
-_COUNTS: Final = ("written", "changed", "deleted")
-_ATTACHMENTS: Final = AttachmentCounts.__struct_fields__
-
-
-def _joined(first: Report, again: Report) -> Report:
-    counts = sums([first, again], _COUNTS)
-    return structs.replace(again, by_app_list=first.by_app_list, started=first.started, **counts)
+async def _run_position(files: PartFiles, parts: Parts) -> Position:
+    """Return the newest run of each part, as `changes` takes it."""
+    states = {name: await read_state(files, parts, number) for number, name in enumerate(parts.names)}
+    return position_of({name: state.run for name, state in states.items()})
 
 
 def _merged(parts: Parts, states: Sequence[PartState], reports: Mapping[int, Report]) -> Report:
     """Return the report of all parts: its messages and sources are of the whole export, and the rest of what
     this run has done, and not what other processes have.
     """
-    ran = [reports[number] for number in sorted(reports)]
-    named = {number: part_name(number, parts.parts) for number in range(parts.parts)}
-    attachments = [report.attachments for report in ran if report.attachments is not None]
-    reasons = [
-        f"{named[number]}: {reason}" for number, report in reports.items() for reason in report.reasons
-    ]
-    reasons += [
-        f"{named[number]} is not complete; `runs.jsonl` there says why"
+    report = report_of_parts({parts.names[number]: reports[number] for number in sorted(reports)})
+    report.reasons += [
+        f"{parts.names[number]} is not complete; `runs.jsonl` there says why"
         for number, state in enumerate(states)
         if not state.complete and number not in reports
     ]
-    return Report(
-        run=parts.night + 1,
-        complete=all(state.complete for state in states),
-        next_run=max((report.next_run for report in ran), key=list(NextRun).index, default=NextRun.NOTHING),
-        until=max((report.until or 0 for report in ran), default=0) or None,
-        by_app_list=bool(ran) and all(report.by_app_list for report in ran),
-        **sums(states, ("messages", "sources")),
-        reasons=reasons,
-        warnings=[
-            f"{named[number]}: {text}" for number, report in reports.items() for text in report.warnings
-        ],
-        tables=next((report.tables for report in ran if report.tables), {}),
-        attachments=AttachmentCounts(**sums(attachments, _ATTACHMENTS)) if attachments else None,
-        **sums(ran, (*_COUNTS, "missing", "failed", "deleted_users", "kept")),
-    )
+    report.complete = all(state.complete for state in states)
+    return structs.replace(report, **sums(states, ("messages", "sources")))

@@ -71,9 +71,12 @@ def test_the_error_for_a_wrong_key_says_how_to_continue(command: Run, out: Path)
     line = error_line(command("export", str(out), "--quiet", CHATREST_API_KEY="quite-wrong-key"))
     assert "401" in line
     assert line.endswith(
-        "; check CHATREST_APP_ID, CHATREST_API_KEY and CHATREST_REGION; no exported message is lost; "
+        "; check CHATREST_APP_ID, CHATREST_API_KEY and CHATREST_REGION; "
         f"continue with: /of/a/venv/bin/chatrest export {out}"
     )
+    shown = command("status", str(out)).stdout
+    assert "NOT BEGUN: no run has written anything yet" in shown
+    assert "AUTH_ERR_APIKEY_NOT_FOUND" in shown
     assert command("export", str(out), "--quiet").exit_code == 0
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, Process
@@ -16,12 +17,13 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator, Latency, Status
 from chatrest.errors import RequestInvalidError
-from chatrest.export import Plan, Report, export, verify
+from chatrest.export import Plan, Report, changes, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.folder.part_files import PartFiles, add_foreign
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.parts import Foreign, spread
 from chatrest.export.read.exports import addresses_of
+from chatrest.export.read.facts import facts_of
 from chatrest.export.run.folder_run import ExportOptions
 from chatrest.export.run.run_parts import export_parts
 from tests.export_runs import on_one_line, raws_of, served
@@ -191,6 +193,34 @@ async def test_several_claim_parts_at_once(tmp_path: Path, monkeypatch: pytest.M
         assert all((each.complete, each.messages, each.sources) == (True, 400, 5) for each in reports)
         assert sorted(stored(tmp_path)) == sorted(service.expected())
     assert parts_in(tmp_path).night == 0, "who comes later joins the night of the first"
+
+
+@pytest.mark.parametrize("part", [None, 1])
+async def test_the_run_of_a_report_is_a_position_for_changes(part: int | None, tmp_path: Path) -> None:
+    async with served(40) as service:
+        await export(service.session, tmp_path, parts=3)
+        first = await export(service.session, tmp_path, part=part)
+        assert [*changes(tmp_path, after=first.run)] == []
+        new = service.store.add_message("ann", "bob", "news")
+        await export(service.session, tmp_path)  # ends the night of a single part
+        second = await export(service.session, tmp_path)
+    assert [each.id for each in changes(tmp_path, after=first.run)] == [str(new["id"])]
+    assert [*changes(tmp_path, after=second.run)] == []
+
+
+async def test_the_last_run_of_parts_is_all_that_they_did_since_the_users_were_listed(tmp_path: Path) -> None:
+    async with served(300) as service:
+        report = await export(service.session, tmp_path, parts=3)
+        run = facts_of(str(tmp_path)).last_run
+        assert run is not None
+        assert (run.part, run.complete, run.written, run.messages) == ("", True, 300, 300)
+        assert 0 < run.requests <= report.requests
+        for log in (part / "runs.jsonl" for part in parts_of(tmp_path)):
+            log.write_text(re.sub(r'"started":\d+', '"started":1', log.read_text()))
+        await export(service.session, tmp_path)
+    run = facts_of(str(tmp_path)).last_run
+    assert run is not None
+    assert (run.complete, run.written, run.messages) == (True, 0, 300)
 
 
 async def test_the_last_of_single_parts_settles_all(tmp_path: Path) -> None:
