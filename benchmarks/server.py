@@ -29,8 +29,8 @@ import msgspec
 from chatrest.app import App
 from chatrest.emulator import RateLimit
 from chatrest.emulator.limits import TOO_MANY
-from chatrest.emulator.service.context import Context, OutgoingReply as Reply, ServiceRequest as Request
 from chatrest.emulator.service.dispatch import Keys, Service
+from chatrest.emulator.service.handler_input import Context, OutgoingReply as Reply, ServiceRequest as Request
 
 from . import pages
 

@@ -25,7 +25,7 @@ from backports import zstd
 from chatrest import AsyncSession
 from chatrest._resources import collection
 from chatrest.emulator import Emulator, Fault, OutgoingReply
-from chatrest.emulator.service.context import ServiceRequest as Request
+from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export
 from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read

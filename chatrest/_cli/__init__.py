@@ -8,7 +8,7 @@
 | `importing` `trial` `doctor`       | `import`; `guide`, `demo` and `emulator`; `doctor` and `limits`      |
 | `command_options` `value_types`    | what commands take: option types, filters, values as texts           |
 | `environment`                      | credentials and sessions; signals, and the command that continues    |
-| `streams` `progress` `record_formats` | all output: safe lines, the line of progress, text, CSV and JSON  |
+| `streams` `record_formats`         | all output: safe lines, the line of progress, text, CSV and JSON     |
 """
 
 import sys

@@ -12,7 +12,7 @@ from ..errors import ChatRestError
 from . import streams
 from .command_options import AS_JSON, QUIET, LocalPath, option_table
 from .environment import can_continue, continuation, run, session
-from .progress import ProgressLine
+from .streams import ProgressLine
 
 if TYPE_CHECKING:
     from ..importing import ImportResult, Kind

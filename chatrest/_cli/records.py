@@ -42,8 +42,8 @@ from .command_options import (
     whole_number,
 )
 from .environment import management, run, session
-from .progress import ProgressLine
 from .record_formats import FORMAT, RecordWriter
+from .streams import ProgressLine
 
 if TYPE_CHECKING:
     from ..session import AsyncManagement, AsyncSession

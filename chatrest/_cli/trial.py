@@ -20,7 +20,7 @@ from ..errors import ChatRestError, RequestInvalidError
 from . import streams
 from .command_options import PORT, LocalPath, option_table, shown_default, whole_number
 from .environment import invocation, run
-from .progress import ProgressLine
+from .streams import ProgressLine
 
 if TYPE_CHECKING:
     from ..export import Report

@@ -10,8 +10,7 @@ from typing import Final, TypeAlias
 
 from .._core.pace.pacer import GatePacer
 from .._core.requests.endpoint import RateClass
-from .lanes import LaneQueues, Priority, Waiter
-from .places import AppPlaces, PrioritySemaphore
+from .places import AppPlaces, LaneQueues, Priority, PrioritySemaphore, Waiter
 from .timing import Timing
 
 MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]

@@ -22,7 +22,7 @@ from .._telemetry import Listener
 from .._texts import nearest
 from ..app import App, check_proxy
 from ..errors import request_id_of
-from .lanes import PRIORITIES, Priority
+from .places import PRIORITIES, Priority
 from .timing import Clock, Sleep
 from .transport import Verify
 

@@ -30,7 +30,7 @@ from .._core.requests.wire import Request
 from .._secrets import scrub
 from ..errors import ChatRestError, ConnectError, ReplyUnreadableError, RequestTimeoutError, TransportError
 from .decompression import ACCEPTED, Decompressor
-from .expiry import Exchange, ExpiryTimer
+from .timing import Exchange, ExpiryTimer
 
 _READ_BUFFER_BYTES: Final = 1 << 20
 """A page of 1000 messages in few reads; the default of aiohttp is 64 KiB."""

@@ -26,7 +26,7 @@ from .._parameters.fields import words_of
 from ..app import check_proxy_use
 from ..errors import ChatRestError
 from .client import Client, Sender
-from .lanes import Priority
+from .places import Priority
 from .pool import PoolState
 from .session_options import (
     OPTIONS_OF_VIEWS,

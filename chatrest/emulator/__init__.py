@@ -12,7 +12,8 @@
         assert {message.id for message in messages} <= {str(id) for id in emulator.store.ids()}
 
 `Emulator` listens. `Store` is its data: read it to compare, and add to it while the emulator runs.
-`IncomingRequest` is a request that it got. `RateLimit` is a limit that it enforces.
+`emulator.requests` has the requests that it got, each a `LoggedRequest`; a fault decides on a
+`ServiceRequest`. `RateLimit` is a limit that it enforces.
 
 The weather is a list of faults. Each says which requests it is for (`route`, `method`), and which of these it
 strikes: all, or `when=First(count, after)`, or `when=Chance(share, seed)`.
@@ -46,14 +47,14 @@ from .faults import (
     When,
 )  # fmt: skip
 from .limits import RateLimit
-from .middleware import IncomingRequest
+from .middleware import LoggedRequest
 from .server import Emulator
-from .service.context import OutgoingReply, ServiceRequest
+from .service.handler_input import OutgoingReply, ServiceRequest
 from .store import Store
 from .weather import Weather, storm
 
 __all__ = [
     "Chance", "Cut", "Emulator", "Fault", "First", "HalfOpen", "IgnoredActingUser",
-    "IncomingRequest", "Latency", "LostReply", "OutgoingReply", "RateLimit", "Reset", "ServiceRequest",
+    "Latency", "LoggedRequest", "LostReply", "OutgoingReply", "RateLimit", "Reset", "ServiceRequest",
     "Status", "Store", "TooManyRequests", "Weather", "When", "storm",
 ]  # fmt: skip

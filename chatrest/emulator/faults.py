@@ -13,8 +13,8 @@ from .._texts import nearest
 from ..errors import RequestInvalidError
 from .checked_arguments import CheckedArguments, Count, FromZero, Seconds, Share
 from .limits import TOO_MANY, Spelling, Verdict, limit_headers
-from .service.context import OutgoingReply, ServiceRequest
 from .service.dispatch import ROUTER
+from .service.handler_input import OutgoingReply, ServiceRequest
 from .service.refusals import ServiceRefusal
 
 JSON: Final = "application/json"
@@ -50,7 +50,7 @@ When: TypeAlias = First | Chance
 
 
 class Fault(CheckedArguments, kw_only=True):
-    """A disturbance of the requests of one route. One that strikes is named in `IncomingRequest.fault`.
+    """A disturbance of the requests of one route. One that strikes is named in `LoggedRequest.fault`.
 
     Your own fault overrides `rewrite_request`, `replacement` or `rewrite_reply`; its fields are those of a
     frozen struct. `chatrest guide testing` has an example.

@@ -20,8 +20,8 @@ from msgspec import Struct, structs
 from .faults import JSON, Cut, HalfOpen, Latency, Reset
 from .limits import TOO_MANY, LimitCounter, limit_headers
 from .media import PATH as MEDIA_PATH, media_file
-from .service.context import OutgoingReply, ServiceRequest
 from .service.dispatch import Service, rate_class
+from .service.handler_input import OutgoingReply, ServiceRequest
 from .service.refusals import ServiceRefusal
 from .weather import FaultSet, Weather
 
@@ -35,8 +35,8 @@ _TOO_LARGE: Final = OutgoingReply(
 _NO_REPLY: Final = OutgoingReply(0, b"")
 
 
-class IncomingRequest(Struct, frozen=True):
-    """A request that has reached the emulator."""
+class LoggedRequest(Struct, frozen=True):
+    """A request that has reached the emulator, with the status of its reply: of `emulator.requests`."""
 
     method: str
     path: str
@@ -62,7 +62,7 @@ class Middleware:
         service: Service,
         weather: Weather,
         limit_counter: LimitCounter,
-        requests: deque[IncomingRequest],
+        requests: deque[LoggedRequest],
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
@@ -132,7 +132,7 @@ class Middleware:
             name: "[hidden]" if name in _SECRET_HEADERS else value for name, value in request.headers.items()
         }
         self._requests.append(
-            IncomingRequest(request.method, request.path, request.query, headers, status, fault)
+            LoggedRequest(request.method, request.path, request.query, headers, status, fault)
         )
 
 

@@ -19,9 +19,9 @@ from .checked_arguments import CheckedArguments
 from .faults import Fault
 from .limits import LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
-from .middleware import LAST_REQUESTS, IncomingRequest, Middleware
-from .service.context import Context
+from .middleware import LAST_REQUESTS, LoggedRequest, Middleware
 from .service.dispatch import Keys, Service
+from .service.handler_input import Context
 from .store import Store
 from .store.generated_data import EPOCH, fill
 from .weather import Weather
@@ -120,7 +120,7 @@ class Emulator:
             users, messages, seed, groups, host, port, app_id, api_key, clock, sleep
         )
         self._running: _RunningServer | None = None
-        self.requests: deque[IncomingRequest] = deque(maxlen=LAST_REQUESTS)
+        self.requests: deque[LoggedRequest] = deque(maxlen=LAST_REQUESTS)
         """The last 10,000 requests, the oldest first."""
         self.weather: Weather = Weather(weather, seed)
         """The faults: more can be added, and all removed, while it runs."""

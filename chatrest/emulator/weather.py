@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from ..errors import RequestInvalidError
 from .faults import Chance, Cut, Fault, Latency, Reset, Status, TooManyRequests
 from .limits import Spelling
-from .service.context import ServiceRequest
+from .service.handler_input import ServiceRequest
 
 
 class FaultSet(NamedTuple):

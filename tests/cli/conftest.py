@@ -18,8 +18,8 @@ from typing import Any, Self, TypeVar
 import pytest
 from click.testing import CliRunner, Result
 
-from chatrest._cli.progress import ProgressLine
 from chatrest._cli.root import root
+from chatrest._cli.streams import ProgressLine
 from chatrest.emulator import Emulator
 
 T = TypeVar("T")
@@ -188,7 +188,7 @@ def no_log_of_progress(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
         if line._is_live:
             show(line, text, phase, **given)
 
-    if request.module.__name__ != "tests.cli.test_progress":
+    if request.module.__name__ != "tests.cli.test_streams_progress":
         monkeypatch.setattr(ProgressLine, "show", show_live)
 
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatrest.emulator.service.context import Context, ServiceRequest
 from chatrest.emulator.service.dispatch import Keys, Service
+from chatrest.emulator.service.handler_input import Context, ServiceRequest
 from chatrest.emulator.store import Store
 from chatrest.emulator.store.generated_data import fill
 

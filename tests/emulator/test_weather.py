@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chatrest.emulator import Chance, Fault, First, Latency, Reset, Status, TooManyRequests, Weather, storm
-from chatrest.emulator.service.context import ServiceRequest
+from chatrest.emulator.service.handler_input import ServiceRequest
 from chatrest.errors import RequestInvalidError
 from tests.cases import loop_over
 

@@ -12,7 +12,7 @@ from chatrest._core.requests.endpoint import Call, Endpoint, Method, Replay
 from chatrest._core.requests.wire import Headers, Request
 from chatrest._network.call import CallContext
 from chatrest._network.client import run_call
-from chatrest._network.lanes import Priority
+from chatrest._network.places import Priority
 from chatrest._network.pool import Pool
 from chatrest._network.session_options import CallOptions, Destination
 from chatrest._network.timing import Timing

@@ -12,7 +12,7 @@ from chatrest._core.replies.rate_signal import Signal
 from chatrest._core.requests.arguments import Timeouts
 from chatrest._core.requests.endpoint import Replay
 from chatrest._core.requests.wire import Request
-from chatrest._network.lanes import Priority
+from chatrest._network.places import Priority
 from chatrest._network.pool import Pool
 from chatrest._network.rate_gate import RateGate
 from chatrest._network.transport import Reply

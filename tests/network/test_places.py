@@ -6,8 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import example, given, strategies as st
 
-from chatrest._network.lanes import PRIORITIES, Priority
-from chatrest._network.places import MOMENT, AppPlaces, PrioritySemaphore
+from chatrest._network.places import MOMENT, PRIORITIES, AppPlaces, Priority, PrioritySemaphore
 from tests.cases import loop_over
 from tests.network.calls import in_time
 from tests.network.visits import Task, Visit, ended, play, run_loop, spawn, visits

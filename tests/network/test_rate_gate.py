@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 from chatrest import AsyncSession, RateLimitError
 from chatrest._core.pace.pacer import Pace, Pacer
 from chatrest._core.replies.rate_signal import Signal
-from chatrest._network.lanes import PRIORITIES, Priority
-from chatrest._network.places import PrioritySemaphore
+from chatrest._network.places import PRIORITIES, Priority, PrioritySemaphore
 from chatrest._network.rate_gate import RateGate
 from chatrest._network.timing import Timing
 from tests.network.calls import in_time

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from chatrest._network.lanes import PRIORITIES, Priority
+from chatrest._network.places import PRIORITIES, Priority
 
 Task = asyncio.Task[None]
 

@@ -16,7 +16,7 @@ from ...app import headers_from_env
 from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalidError
 from .. import streams
 from ..environment import can_continue, continuation, error_text, option_names, proxy, run
-from ..progress import ProgressLine, regularly
+from ..streams import ProgressLine, regularly
 from .summary import failure_lines, skipped_words, state_words
 
 if TYPE_CHECKING:

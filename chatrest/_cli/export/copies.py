@@ -14,7 +14,7 @@ from ..._texts import plural, size
 from ...errors import ChatRestError
 from .. import streams
 from ..command_options import AS_JSON, QUIET, LocalPath, check_outside, option_table
-from ..progress import ProgressLine
+from ..streams import ProgressLine
 
 if TYPE_CHECKING:
     from ...export import Problem, VerifyResult

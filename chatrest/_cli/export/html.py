@@ -12,9 +12,9 @@ from ..._texts import plural
 from .. import streams
 from ..command_options import AS_JSON, PORT, QUIET, LocalPath, check_outside, option_table, shown_default
 from ..environment import run
-from ..progress import ProgressLine
+from ..streams import ProgressLine
 
-_TITLE: Final = ("--title", None, "TEXT", "The title of the pages.", shown_default("Messages"))
+_TITLE: Final = ("--title", None, "TEXT", "The title of the pages; without it the name of OUT.")
 _TIMEZONE: Final = (
     "--timezone", None, "ZONE",
     "The zone of all days and times, such as Europe/Berlin.", shown_default("UTC"),
@@ -107,7 +107,7 @@ def _say_written(result: Any, site: Path, as_json: bool, quiet: bool, *lines: st
 @click.command(short_help="Show an export as pages, from a server on this machine.")
 @click.argument("out")
 @option_table(PORT, _TITLE, _TIMEZONE)
-def view(out: str, port: int, title: str, timezone: str) -> None:
+def view(out: str, port: int, title: str | None, timezone: str) -> None:
     """Show the export in OUT as the pages of `chatrest html`, at an address of this machine, until Ctrl-C.
 
     \b
@@ -124,7 +124,7 @@ def view(out: str, port: int, title: str, timezone: str) -> None:
         run(_serve(out, port, title, timezone))
 
 
-async def _serve(out: str, port: int, title: str, timezone: str) -> None:
+async def _serve(out: str, port: int, title: str | None, timezone: str) -> None:
     from ...site import Viewer  # imports aiohttp, which a help text does not need
 
     async with AsyncExitStack() as stack:

@@ -13,7 +13,6 @@ from ..store import Store
 from ..store.documents import Document, selected
 from ..store.generated_data import EPOCH
 from ..store.message_index import parse_record
-from .context import Context, Handler, ServiceCall
 from .document_operations import (
     add_document,
     apply_operation,
@@ -21,6 +20,7 @@ from .document_operations import (
     documents_of,
     existing_document,
 )
+from .handler_input import Context, Handler, ServiceCall
 from .messages import message_record
 from .refusals import act_on_each, bad_request, refusal
 from .users import path_user

@@ -19,11 +19,10 @@ from ..store.directory import SYSTEM, untagged
 from ..store.documents import Document
 from ..store.message_index import conversation_list
 from ..store.views import ConversationView, PartyKind, Receipt
-from .context import Context, Handler, ServiceCall
 from .groups import APP, party_record
+from .handler_input import Context, Handler, ServiceCall, has_tag, has_text
 from .refusals import bad_request, refusal
 from .reply_forms import LazyRecords, ack
-from .request_arguments import has_tag, has_text
 
 
 def conversation_record(context: Context, query: Document, view: ConversationView) -> Document:

@@ -13,8 +13,8 @@ from ..._parameters.checked import Body
 from ..._parameters.data_import import MAX_ENTRIES, GroupImport, MemberImport, MessageImport, UserImport
 from ..store.documents import Document, selected
 from .administration import ROLES_PATH
-from .context import Context, Handler, ServiceCall
 from .groups import APP, check_password, party_record
+from .handler_input import Context, Handler, ServiceCall
 from .refusals import ServiceRefusal, act_on_each, bad_request, refusal
 from .users import tagged_user
 

@@ -27,11 +27,10 @@ from . import (
     users,
 )
 from .administration import add_first_documents, key_scope
-from .context import Context, Handler, OutgoingReply, ServiceCall, ServiceRequest
 from .document_operations import document_path, key_member
+from .handler_input import Context, Handler, OutgoingReply, ServiceCall, ServiceRequest, read_body, read_query
 from .refusals import ServiceRefusal, bad_request, refusal
 from .reply_forms import encode_page, form_of
-from .request_arguments import read_body, read_query
 from .users import no_such_user
 
 HANDLERS: Final[Mapping[str, Handler]] = {

@@ -25,8 +25,8 @@ from ..._core.replies.one_record import OneRecord
 from ..._core.requests.endpoint import Endpoint
 from ..._resources import OPERATIONS
 from ..store.documents import Document, DocumentSet, apply_changes, merged, selected
-from .context import Handler, ServiceCall
 from .groups import group_record
+from .handler_input import Handler, ServiceCall
 from .refusals import ServiceRefusal, act_on_each, bad_request
 from .reply_forms import ack
 from .users import user_record

@@ -10,10 +10,18 @@ from typing import Final
 
 from ..store.directory import SYSTEM, Membership, untagged
 from ..store.documents import Document, apply_changes
-from .context import Context, Handler, ServiceCall
+from .handler_input import (
+    Context,
+    Filters,
+    Handler,
+    ServiceCall,
+    has_tag,
+    has_text,
+    matching_records,
+    range_filters,
+)
 from .refusals import act_on_each, bad_request, refusal
 from .reply_forms import LazyRecords, ack, changed_at, page_beyond
-from .request_arguments import Filters, has_tag, has_text, matching_records, range_filters
 from .users import path_user, related_users, user_record
 
 APP: Final = str(SYSTEM["uid"])

@@ -35,11 +35,10 @@ from ..store.message_index import (
     participant_list,
     thread_list,
 )
-from .context import Handler, ServiceCall
 from .groups import path_group
+from .handler_input import Filters, Handler, ServiceCall, active_filters, end_filter, range_filters
 from .messages import message_record, message_reply, personal_records, readable_message
 from .reply_forms import current_meta, list_reply, page_beyond, pagination
-from .request_arguments import Filters, active_filters, end_filter, range_filters
 from .users import path_user
 
 _SENT_AT: Final = attrgetter("sent_at")

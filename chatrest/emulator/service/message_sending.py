@@ -10,8 +10,8 @@ from typing import Final, get_args
 from ..._parameters.messages import MediaType
 from ..store.documents import Document, selected
 from ..store.message_index import conversation_id, number_of, parse_record
-from .context import Context, Handler, ServiceCall
 from .groups import APP, party_record
+from .handler_input import Context, Handler, ServiceCall
 from .messages import NumberedMessage, check_content, count_replies, message_record, readable_message
 from .refusals import act_on_each, refusal
 

@@ -14,8 +14,8 @@ from ..store import Store
 from ..store.documents import Document
 from ..store.message_index import number_of, parse_record, thread_list
 from ..store.views import Mark
-from .context import Context, Handler, ServiceCall
 from .groups import APP
+from .handler_input import Context, Handler, ServiceCall
 from .refusals import refusal
 from .reply_forms import ack
 

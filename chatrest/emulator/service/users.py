@@ -8,10 +8,18 @@ from typing import Any, Final
 from ..store.directory import Directory, Relation, untagged
 from ..store.documents import Document, apply_changes, selected
 from ..store.message_index import conversation_id
-from .context import Context, Handler, ServiceCall
+from .handler_input import (
+    Context,
+    Filters,
+    Handler,
+    ServiceCall,
+    has_tag,
+    has_text,
+    matching_records,
+    range_filters,
+)
 from .refusals import ServiceRefusal, act_on_each, bad_request, refusal
 from .reply_forms import LazyRecords, ack, changed_at, list_reply, pagination
-from .request_arguments import Filters, has_tag, has_text, matching_records, range_filters
 
 _FILTERS: Final[Filters] = {
     "onlyDeactivated": lambda user, _: "deactivatedAt" in user,

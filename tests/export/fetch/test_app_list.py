@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from chatrest.emulator import Fault, OutgoingReply
-from chatrest.emulator.service.context import ServiceRequest as Request
+from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.fetch.app_list import MAX_RUNS

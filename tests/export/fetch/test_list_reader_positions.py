@@ -10,7 +10,7 @@ from msgspec import structs
 
 from chatrest._parameters.messages import MessageQuery
 from chatrest.emulator import Fault, OutgoingReply, Status
-from chatrest.emulator.service.context import ServiceRequest as Request
+from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export, verify
 from chatrest.export.fetch import list_reader

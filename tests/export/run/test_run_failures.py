@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from chatrest.emulator import Fault, OutgoingReply, Status
-from chatrest.emulator.service.context import ServiceRequest as Request
+from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.export import Plan, Progress, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from tests.export_runs import assert_holds, assert_proven, assert_whole, served

@@ -1,9 +1,9 @@
-"""The query and the body of a call, parsed by its endpoint; what is wrong is refused with 400, by its field.
+"""The input of a handler: the service's data and settings, and a call whose query and body are parsed.
 
-A parameter has the type of the endpoint's filter, or that of `_Paging`; one that neither knows stays the text
-that was sent. A boolean is `true`, `false`, `1` or `0`. A list is one comma list, as a repeated key or as
-`key[]`. A body is a JSON object, or a form (RFC 7578) where the endpoint's `media` is multipart. Members that
-its struct does not have are left out.
+What is wrong is refused with 400, by its field. A parameter has the type of the endpoint's filter, or that of
+`_Paging`; one that neither knows stays the text that was sent. A boolean is `true`, `false`, `1` or `0`. A
+list is one comma list, as a repeated key or as `key[]`. A body is a JSON object, or a form (RFC 7578) where
+the endpoint's `media` is multipart. Members that its struct does not have are left out.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from email.parser import BytesParser
 from functools import cache
 from operator import eq, ge, gt, le, lt
-from typing import Annotated, Any, Final, TypeAlias, get_type_hints
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, get_type_hints
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -19,11 +19,62 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from ..._core.requests.endpoint import Endpoint
 from ..._parameters.checked import Direction, PageSize
+from ..store import Store
 from ..store.documents import Document
 from .refusals import ServiceRefusal, bad_request
 
 _Number = Annotated[int, Meta(ge=0, le=10**18)]
 _ALIASES: Final = {"per_page": "perPage", "mentionswithTagInfo": "mentionsWithTagInfo"}
+
+
+class ServiceRequest(NamedTuple):
+    """A request as it came, without a socket."""
+
+    method: str
+    path: str
+    """As sent, percent-encoded, with the base address's own path, without the query."""
+    query: str
+    """As sent, percent-encoded."""
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes = b""
+
+
+class OutgoingReply(Struct, frozen=True):
+    """A reply before it is sent."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = {}
+
+
+class Context(Struct, frozen=True):
+    store: Store
+    app: Mapping[str, object]
+    clock: Callable[[], float]
+    """Epoch seconds."""
+
+    @property
+    def now(self) -> int:
+        return int(self.clock())
+
+
+class ServiceCall(Context, frozen=True):
+    """A request that has passed the checks that all operations share, and the data that it is about."""
+
+    endpoint: Endpoint[Any]
+    path: Mapping[str, str]
+    """The values of the path's parameters, by name."""
+    query: Document
+    """The parameters that were sent, by name, as the endpoint's filter types them."""
+    acting_user: str | None
+    """A user that exists; None if no one acts, or where the operation knows no acting user."""
+    body: Document
+    """The members that the endpoint's struct has, with its defaults."""
+
+
+Handler: TypeAlias = Callable[[ServiceCall], Any]
+"""Serves one operation: gives what the reply has in `data`, or as bytes the whole reply; or refuses it."""
 
 
 class _Paging(Struct, rename="camel"):

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from chatrest._resources import OPERATIONS
+from chatrest.emulator.service.handler_input import read_body, read_query
 from chatrest.emulator.service.refusals import ServiceRefusal
-from chatrest.emulator.service.request_arguments import read_body, read_query
 from tests.cases import loop_over
 from tests.emulator.conftest import ServiceClient
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chatrest._cli import progress, streams
-from chatrest._cli.progress import ProgressLine, regularly
+from chatrest._cli import streams
+from chatrest._cli.streams import ProgressLine, regularly
 from tests.commands import MakeProxy, Run
 
 
@@ -76,7 +76,7 @@ def test_a_quiet_export_says_that_the_service_fails(
         warn(text)
 
     monkeypatch.setattr(streams, "warn", note)
-    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
+    monkeypatch.setattr(streams, "LOG_INTERVAL", 0.0)
     with proxy(lambda *_: None if warnings else (503, b"{}")) as url:  # it fails until that is said
         result = command("export", str(tmp_path / "out"), "--quiet", CHATREST_BASE_URL=url)
     assert (result.exit_code, result.stdout) == (0, "")

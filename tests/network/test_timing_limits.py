@@ -6,7 +6,7 @@ from contextvars import Context, ContextVar
 
 import pytest
 
-from chatrest._network.expiry import Exchange, ExpiryTimer
+from chatrest._network.timing import Exchange, ExpiryTimer
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
