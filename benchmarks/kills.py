@@ -21,7 +21,7 @@ class EveryInstant:
 
     def pytest_collection_finish(self) -> None:
         """Let the tests try each instant."""
-        from tests import simulated_crashes
+        from tests.support import simulated_crashes
 
         simulated_crashes.every = True
 

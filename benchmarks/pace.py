@@ -26,7 +26,7 @@ from msgspec import structs
 from chatrest import AsyncSession, RateLimitError
 from chatrest.emulator import Emulator, First, Latency, RateLimit, Status
 from chatrest.emulator.limits import Spelling
-from tests.virtual_time import run
+from tests.support.virtual_time import run
 
 from .comparison import Comparison, Goal
 from .measure import Benchmark, Size

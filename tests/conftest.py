@@ -18,7 +18,7 @@ from hypothesis.internal.conjecture import providers
 from chatrest import _storage as storage
 from chatrest._cloud.store import ObjectStore
 from chatrest._core.pace import pacer
-from tests.buckets import Buckets
+from tests.support.buckets import Buckets
 
 # The suite runs the same examples every time, so that it fails for a change and not by chance, and half of
 # the usual number, so that it stays below three minutes; a test that needs more says so. No deadline, as

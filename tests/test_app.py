@@ -18,7 +18,7 @@ from chatrest.app import (
     is_loopback,
 )
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 DOMAIN = "chat.example.com"
 

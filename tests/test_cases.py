@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 async def test_a_case_of_a_coroutine_that_fails_is_named() -> None:

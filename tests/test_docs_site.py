@@ -5,7 +5,7 @@ from typing import Any
 
 import chatrest
 from chatrest._resources import COLLECTIONS
-from tests.docs_site import GUIDE, navigation, pages, reference
+from tests.support.docs_site import GUIDE, navigation, pages, reference
 
 
 def paths(nav: Any) -> list[str]:

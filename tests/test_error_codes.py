@@ -16,7 +16,7 @@ from chatrest.errors import (
     ServerError,
     api_error_class,
 )
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 DOCUMENTED: dict[str, int | None] = json.loads(
     (Path(__file__).parent / "operations.json").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ from chatrest.errors import (
     ServerOutcomeUnknownError,
     api_error_class,
 )
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 CLASSES = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
 

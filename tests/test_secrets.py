@@ -34,7 +34,7 @@ from chatrest._secrets import (
 )
 from chatrest._walk.walk import Page
 from chatrest.app import App
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 SECRET = "s3cr3t-Value"
 NESTED = {

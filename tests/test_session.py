@@ -21,8 +21,8 @@ from chatrest import (
     ServerError,
     Timeouts,
 )
-from tests.cases import loop_over
-from tests.scripted_server import KEY, FaultyServer, hang, reply
+from tests.support.cases import loop_over
+from tests.support.scripted_server import KEY, FaultyServer, hang, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

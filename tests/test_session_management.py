@@ -15,7 +15,7 @@ from chatrest import (
 )
 from chatrest._telemetry import Telemetry
 from chatrest.emulator import Emulator
-from tests.scripted_server import FaultyServer, no_wait, reply
+from tests.support.scripted_server import FaultyServer, no_wait, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -10,7 +10,7 @@ import chatrest
 from chatrest import Cursor, Page, RetryPolicy, User
 from chatrest._core.requests.arguments import Timeouts
 from chatrest.export import Plan
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 def help_of(kind: type) -> str:

@@ -18,9 +18,9 @@ from chatrest._core.pace.pacer import Pace
 from chatrest._network.transport import Reply
 from chatrest._resources import users
 from chatrest._telemetry import Attempt, CallStart, Outcome, Telemetry
-from tests.cases import loop_over
-from tests.scripted_server import KEY
-from tests.scripted_session import PAGE, UID, Stage, forever, reply, turns
+from tests.support.cases import loop_over
+from tests.support.scripted_server import KEY
+from tests.support.scripted_session import PAGE, UID, Stage, forever, reply, turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

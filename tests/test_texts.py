@@ -1,7 +1,7 @@
 """Texts of numbers."""
 
 from chatrest._texts import about, duration
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 @loop_over(

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from chatrest import RequestInvalidError, times, to_datetime
 from chatrest.times import parse_timestamp, read_time, timestamp_words
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 @loop_over(

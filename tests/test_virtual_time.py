@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import AsyncSession, RequestTimeoutError, RetryPolicy, Timeouts
 from chatrest.emulator import Emulator, HalfOpen, Latency
-from tests.virtual_time import StalledError, run
+from tests.support.virtual_time import StalledError, run
 
 INSTANT = 1e-9
 

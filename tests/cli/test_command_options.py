@@ -11,8 +11,8 @@ from chatrest._cli.command_options import NO_OPTION, query_of
 from chatrest._cli.records import apps, messages, users
 from chatrest._parameters.checked import Filter
 from chatrest.export.folder import manifest
-from tests.cases import loop_over
-from tests.commands import Run
+from tests.support.cases import loop_over
+from tests.support.commands import Run
 
 from .conftest import error_line, rows
 

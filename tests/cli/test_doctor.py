@@ -10,9 +10,9 @@ import pytest
 import trustme
 
 from chatrest._cli.doctor import Check, examine
-from tests.cases import loop_over
-from tests.commands import MakeProxy, Run
-from tests.scripted_server import FaultyServer, reply
+from tests.support.cases import loop_over
+from tests.support.commands import MakeProxy, Run
+from tests.support.scripted_server import FaultyServer, reply
 
 from .conftest import SECRETS, EmulatorThread, error_line
 

@@ -8,8 +8,8 @@ import pytest
 
 from chatrest._cli import streams
 from chatrest._core.pace.retry import RetryPolicy
-from tests.cases import loop_over
-from tests.commands import MakeProxy, Run
+from tests.support.cases import loop_over
+from tests.support.commands import MakeProxy, Run
 
 from .conftest import SECRETS, EmulatorThread, Proxy, error_line, rows
 

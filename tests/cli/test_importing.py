@@ -12,7 +12,7 @@ from chatrest._cli import importing
 from chatrest._cli.root import root
 from chatrest.emulator import HalfOpen
 from chatrest.importing import KINDS
-from tests.commands import PATIENCE, MakeProxy, Run, Start
+from tests.support.commands import PATIENCE, MakeProxy, Run, Start
 
 from .conftest import EmulatorThread, error_line
 

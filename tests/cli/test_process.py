@@ -10,7 +10,7 @@ import pytest
 
 from chatrest._cli.environment import invocation
 from chatrest._cli.root import root
-from tests.commands import PATIENCE, Start
+from tests.support.commands import PATIENCE, Start
 
 from .conftest import EmulatorThread
 

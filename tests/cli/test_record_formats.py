@@ -23,8 +23,8 @@ from chatrest._cli.record_formats import (
 )
 from chatrest._models.messages import Message
 from chatrest._models.users import AuthToken, Group, Member, User
-from tests.cases import loop_over
-from tests.commands import Run
+from tests.support.cases import loop_over
+from tests.support.commands import Run
 
 from .conftest import error_line
 

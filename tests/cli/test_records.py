@@ -3,8 +3,8 @@
 import pytest
 from msgspec.json import encode
 
-from tests.cases import loop_over
-from tests.commands import MakeProxy, Run
+from tests.support.cases import loop_over
+from tests.support.commands import MakeProxy, Run
 
 from .conftest import SECRETS, EmulatorThread, error_line, rows
 

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import chatrest
 from chatrest._cli.root import command_error, root
 from chatrest._resources import OPERATIONS
-from tests.cases import loop_over
-from tests.commands import Run
+from tests.support.cases import loop_over
+from tests.support.commands import Run
 
 from .conftest import error_line
 

@@ -12,8 +12,8 @@ import pytest
 from chatrest._cli import streams
 from chatrest._cli.streams import level_of, shown_log
 from chatrest._telemetry import LOGGER
-from tests.cases import loop_over
-from tests.commands import MakeProxy, Run
+from tests.support.cases import loop_over
+from tests.support.commands import MakeProxy, Run
 
 from .conftest import SECRETS, error_line
 

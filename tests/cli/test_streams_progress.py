@@ -9,7 +9,7 @@ import pytest
 
 from chatrest._cli import streams
 from chatrest._cli.streams import ProgressLine, regularly
-from tests.commands import MakeProxy, Run
+from tests.support.commands import MakeProxy, Run
 
 
 @pytest.fixture

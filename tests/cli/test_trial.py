@@ -16,9 +16,9 @@ from chatrest._cli import trial
 from chatrest._cli.root import root
 from chatrest._cli.trial import contents, page_text
 from chatrest._resources import OPERATIONS
-from tests.cases import loop_over
-from tests.commands import Run, Start, finish, ids_of
-from tests.reference import reference
+from tests.support.cases import loop_over
+from tests.support.commands import Run, Start, finish, ids_of
+from tests.support.reference import reference
 
 from .conftest import EmulatorThread, error_line, rows
 
@@ -154,7 +154,7 @@ FILE = Path(chatrest.__file__).parent / "guide" / "operations.md"
 
 def test_the_guide_file_matches_the_page_table() -> None:
     text = FILE.read_text(encoding="utf-8")
-    assert text == reference(), "run: python -m tests.reference > chatrest/guide/operations.md"
+    assert text == reference(), "run: python -m tests.support.reference > chatrest/guide/operations.md"
 
 
 def test_the_first_page_leads_to_operations() -> None:

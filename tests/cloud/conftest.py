@@ -11,8 +11,8 @@ import pytest
 
 from chatrest._cloud.address import client_of, parse_address
 from chatrest._cloud.store import ObjectStore
-from tests.buckets import memory_store
 from tests.cloud.fault_proxy import KEY_ID, LIMITS, PART_SIZE, SECRET, FaultProxy
+from tests.support.buckets import memory_store
 
 _BUCKETS: Final = count(1)
 

@@ -9,7 +9,7 @@ from msgspec import structs
 from chatrest._cloud.lease import LEASE, decode_lease
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import ObjectStoreError
-from tests.buckets import memory_store
+from tests.support.buckets import memory_store
 
 
 class CrashError(Exception):

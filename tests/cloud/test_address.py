@@ -2,7 +2,7 @@ import pytest
 
 from chatrest._cloud.address import StoreAddress, check_name, parse_address
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 @loop_over(

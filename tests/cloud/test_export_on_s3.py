@@ -23,9 +23,9 @@ from chatrest.export.run.run_parts import export_parts
 from tests.cloud.fault_proxy import KEY_ID, SECRET
 from tests.distributed.clusters import FAST, near_cluster
 from tests.export.remote.stores import ids_in_bucket
-from tests.export_runs import served
-from tests.part_service import ChangingService
-from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath
+from tests.support.export_runs import served
+from tests.support.part_service import ChangingService
+from tests.support.simulated_crashes import DyingDisk, Fate, ProcessDeath
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("fast_ramp")]
 

@@ -9,9 +9,9 @@ import pytest
 from chatrest._cloud.lease import DAMAGED, LEASE, Lease, LeaseRecord, decode_lease
 from chatrest._cloud.store_errors import ConditionUnsupportedError, LeaseHeldError, LeaseLostError
 from chatrest.errors import RequestInvalidError
-from tests.buckets import write_over
-from tests.cases import loop_over
 from tests.cloud.store_double import StoreDouble, WriterTime
+from tests.support.buckets import write_over
+from tests.support.cases import loop_over
 
 
 def lease_of(store: Any, time: WriterTime, *, seconds: float = 60.0) -> Lease:

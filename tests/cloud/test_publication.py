@@ -20,8 +20,6 @@ from chatrest._cloud.publication import (
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import LeaseLostError, ObjectChangedError, ObjectStoreError
 from chatrest.errors import RequestInvalidError
-from tests.buckets import write_over
-from tests.cases import loop_over
 from tests.cloud.publications import (
     Files,
     fixed_name,
@@ -34,6 +32,8 @@ from tests.cloud.publications import (
     visible,
 )
 from tests.cloud.store_double import CrashError, StoreDouble
+from tests.support.buckets import write_over
+from tests.support.cases import loop_over
 
 OLD: Files = {"a.ndjson": b"old a", "x/b": b"same", "x/c": b"old c"}
 NEW: Files = {"a.ndjson": b"new a", "x/b": b"same", "x/d": b"new d", "e.json": b"new e"}

@@ -20,9 +20,9 @@ from chatrest._cloud.store_errors import (
     ObjectStoreError,
 )
 from chatrest.errors import RequestInvalidError
-from tests.buckets import memory_store, send_file
-from tests.cases import loop_over
 from tests.cloud.fault_proxy import PART_SIZE
+from tests.support.buckets import memory_store, send_file
+from tests.support.cases import loop_over
 
 LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
 

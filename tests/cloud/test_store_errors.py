@@ -4,7 +4,7 @@ from chatrest._cloud.store_errors import (
     ObjectStoreError,
     store_error,
 )
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 SECRET = "hunter2"
 

@@ -10,8 +10,8 @@ import pytest
 
 from chatrest._cloud.store import ObjectStore
 from chatrest._cloud.store_errors import ObjectChangedError, ObjectExistsError, ObjectStoreError
-from tests.buckets import send_file, write_over
 from tests.cloud.fault_proxy import KEY_ID, LIMITS, SECRET, FaultProxy, ProxiedRequest
+from tests.support.buckets import send_file, write_over
 
 LARGE = bytes(range(256)) * (11 << 6)  # 176 KiB: eleven parts
 ALWAYS = 1000

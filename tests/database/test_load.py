@@ -12,8 +12,8 @@ from chatrest import AsyncSession, ChatRestError, MessageChanges, NewMessage, Re
 from chatrest.database import LoadReport, load, postgres, sqlite
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, changes, export, read_raw, read_table
-from tests.buckets import ADDRESS
-from tests.stored_exports import START, StoredRuns, record
+from tests.support.buckets import ADDRESS
+from tests.support.stored_exports import START, StoredRuns, record
 
 from .conftest import Database
 

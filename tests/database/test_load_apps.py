@@ -11,7 +11,7 @@ from chatrest import AsyncSession, RequestInvalidError
 from chatrest.database import load
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, changes, export, read_raw, read_table
-from tests.stored_exports import START, StoredParts, StoredRuns, record
+from tests.support.stored_exports import START, StoredParts, StoredRuns, record
 
 from .conftest import Database
 

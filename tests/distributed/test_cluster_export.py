@@ -24,7 +24,7 @@ from chatrest.emulator import Emulator, HalfOpen
 from chatrest.export import Plan, Progress, Report, export as export_here, read, verify
 from tests.cli.conftest import EmulatorThread
 from tests.distributed.clusters import FAST, IN_THIS_PROCESS, OPTIONS, near_cluster, until
-from tests.part_service import parts_in
+from tests.support.part_service import parts_in
 
 USERS, MESSAGES, PARTS = 10, 500, 5
 

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from chatrest.emulator import Emulator, RateLimit
 from chatrest.emulator.limits import LimitCounter, Limiter, LimitKind, Verdict, limit_headers
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 STEPS = st.lists(st.one_of(st.just(0.0), st.floats(0, 3), st.floats(0, 150)), min_size=1, max_size=300)
 LIMITS = st.integers(1, 12)

@@ -17,8 +17,8 @@ from chatrest.app import App
 from chatrest.emulator import Emulator
 from chatrest.errors import RequestInvalidError
 from chatrest.webhooks import MessageEvent, parse
-from tests.cases import loop_over
-from tests.scripted_server import FaultyServer, reply
+from tests.support.cases import loop_over
+from tests.support.scripted_server import FaultyServer, reply
 
 AWKWARD = ("a/b", "ü nï/../x?", "..", "👩‍👩‍👧‍👦", "%2F", "'; DROP TABLE users", "A", "a" * 500)
 

@@ -8,7 +8,7 @@ import pytest
 from chatrest.emulator import Chance, Fault, First, Latency, Reset, Status, TooManyRequests, Weather, storm
 from chatrest.emulator.service.handler_input import ServiceRequest
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 def get(path: str = "/v3/messages", query: str = "", method: str = "GET", **headers: str) -> ServiceRequest:

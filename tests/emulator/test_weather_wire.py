@@ -21,7 +21,7 @@ from chatrest.emulator import (
     Status,
     TooManyRequests,
 )
-from tests.scripted_server import Time, until
+from tests.support.scripted_server import Time, until
 
 SENT = {"receiver": "user-002", "receiverType": "user", "type": "text", "data": {"text": "hi"}}
 

@@ -13,10 +13,10 @@ import pytest
 from chatrest import AsyncSession, ChatRestError, CursorError, DeadlineExceededError, RateLimitError, errors
 from chatrest.emulator import Emulator, First, HalfOpen, Reset
 from chatrest.examples import fastapi_backend
-from tests.cases import loop_over
-from tests.pages import GUIDE
-from tests.scripted_server import no_wait
-from tests.virtual_time import run
+from tests.support.cases import loop_over
+from tests.support.pages import GUIDE
+from tests.support.scripted_server import no_wait
+from tests.support.virtual_time import run
 
 CONVERSATION = "/conversations/user-002/messages"
 NEW = {"text": "hello", "muid": "0123456789abcdef"}

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from chatrest.export.folder.journal import NAME, Journal
-from tests.export_runs import small_pages as small_pages
-from tests.stored_exports import MEMORY
+from tests.support.export_runs import small_pages as small_pages
+from tests.support.stored_exports import MEMORY
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,8 @@ from chatrest import (
     RequestInvalidError,
 )
 from chatrest.emulator import Emulator
-from tests.cases import loop_over
-from tests.virtual_time import run, virtual
+from tests.support.cases import loop_over
+from tests.support.virtual_time import run, virtual
 
 few = settings(max_examples=40, deadline=None, database=None)
 

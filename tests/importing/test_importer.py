@@ -28,7 +28,7 @@ from chatrest.export import Plan, export
 from chatrest.export.formats.stored_records import compression
 from chatrest.importing import ImportProgress, ImportResult, check, run
 from tests.importing.conftest import MEMBER, Write, message, muids, user
-from tests.scripted_server import no_wait
+from tests.support.scripted_server import no_wait
 
 USERS = [user(number) for number in range(120)]
 GROUP = {"guid": "den", "name": "Den", "type": "public", "owner": "u0"}

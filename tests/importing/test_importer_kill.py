@@ -12,7 +12,7 @@ from chatrest import AsyncSession
 from chatrest.emulator import Chance, Emulator, Latency, TooManyRequests
 from chatrest.importing import run
 from tests.importing.conftest import Write, message, muids, user
-from tests.scripted_server import no_wait
+from tests.support.scripted_server import no_wait
 
 pytestmark = pytest.mark.nightly
 

@@ -13,7 +13,7 @@ from msgspec.json import encode
 from chatrest._models.lenient import CoercionError, Coercions, coerced, shape
 from chatrest._models.messages import CallMessage, CustomMessage, TextMessage
 from chatrest._models.record import NO_NUMBER, NO_TEXT, Record
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 Maybe = UnsetType | None
 

@@ -21,7 +21,7 @@ from chatrest._models.messages import (
     unknown_message,
 )
 from chatrest.errors import ReplyUnreadableError
-from tests.cases import TOO_DEEP, loop_over
+from tests.support.cases import TOO_DEEP, loop_over
 
 RECORD = {
     "id": "1", "conversationId": "c", "sender": "a", "receiverType": "user", "receiver": "b",

@@ -22,8 +22,8 @@ from chatrest._models.messages import (
     UnknownMessage,
 )
 from chatrest._models.moderation import BlockedMessage, ReviewedMessage
-from tests.cases import loop_over
 from tests.core.replies.documented import CALL_MESSAGE, COMMON, TEXT
+from tests.support.cases import loop_over
 
 ACTION = {**COMMON, "category": "action", "type": "groupMember", "data": {"action": "added"}}
 MEDIA = {**TEXT, "type": "image", "data": {"attachments": [{"url": "u"}], "caption": "c"}}

@@ -7,7 +7,7 @@ import pytest
 from chatrest import Message, parse
 from chatrest._models.record import digest
 from chatrest._models.users import AuthToken, Entity, EntityWrapper
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 def test_a_repr_shows_the_served_fields_by_their_python_names() -> None:

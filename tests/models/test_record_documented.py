@@ -12,8 +12,8 @@ from chatrest import _models as models, parse
 from chatrest._models.record import Record
 from chatrest._models.users import Entity, EntityWrapper
 from chatrest._secrets import is_credential
-from tests.cases import loop_over
 from tests.resources.operation_table import RECORDS
+from tests.support.cases import loop_over
 
 HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 OTHER_NAMES: Final = {

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from chatrest._network.timing import Timing
-from tests.virtual_time import run
+from tests.support.virtual_time import run
 
 T = TypeVar("T")
 

@@ -27,9 +27,9 @@ from chatrest.errors import (
     RequestTimeoutError,
     ServerError,
 )
-from tests.cases import loop_over
 from tests.network.calls import forever, in_time, make_call
 from tests.network.clocks import timing, virtually
+from tests.support.cases import loop_over
 
 STEP = 1e-3
 

@@ -22,9 +22,9 @@ from chatrest import (
 )
 from chatrest._network.pool import PoolState
 from chatrest._network.transport import Reply
-from tests.cases import loop_over
-from tests.scripted_server import KEY
-from tests.scripted_session import Stage
+from tests.support.cases import loop_over
+from tests.support.scripted_server import KEY
+from tests.support.scripted_session import Stage
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest._network.decompression import Decompressor
 from chatrest.errors import ReplyUnreadableError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 MIB = 1 << 20
 

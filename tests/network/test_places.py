@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from chatrest._network.places import MOMENT, PRIORITIES, AppPlaces, Priority, PrioritySemaphore
-from tests.cases import loop_over
 from tests.network.calls import in_time
 from tests.network.visits import Task, Visit, ended, play, run_loop, spawn, visits
+from tests.support.cases import loop_over
 
 SHOP, GAME, NEWS = "app-1", "app-2", "app-3"
 

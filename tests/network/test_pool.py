@@ -13,10 +13,10 @@ from chatrest._core.replies.rate_signal import Signal
 from chatrest._network import rate_gate
 from chatrest._network.pool import Pool, PoolState
 from chatrest._network.timing import Timing
-from tests.cases import loop_over
 from tests.network.calls import in_time
 from tests.network.clocks import Clock, timing
-from tests.scripted_server import KEY, FaultyServer, Peer, Step, deaf, hang, reply, reset, until
+from tests.support.cases import loop_over
+from tests.support.scripted_server import KEY, FaultyServer, Peer, Step, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -16,8 +16,8 @@ from chatrest._network.timing import Timing
 from tests.network.calls import in_time
 from tests.network.clocks import timing
 from tests.network.visits import Visit, ended, play, run_loop, spawn, visits
-from tests.scripted_server import FaultyServer, reply
-from tests.virtual_time import run
+from tests.support.scripted_server import FaultyServer, reply
+from tests.support.virtual_time import run
 
 
 def make_gate(pacer: Pacer, timing: Timing, count: int = 10_000) -> RateGate:

@@ -31,8 +31,8 @@ from chatrest._models.messages import Message
 from chatrest._models.users import User
 from chatrest._network.reply_results import decode_large
 from chatrest._parameters.notifications import PushTokenQuery
-from tests.cases import loop_over
-from tests.scripted_server import FaultyServer, reply
+from tests.support.cases import loop_over
+from tests.support.scripted_server import FaultyServer, reply
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -19,8 +19,8 @@ from chatrest._core.replies.bounds import ERROR_BYTES
 from chatrest._core.requests.wire import Request
 from chatrest._network.decompression import Decompressor
 from chatrest._network.transport import Transport, plain_headers
-from tests.cases import loop_over
-from tests.scripted_server import KEY, FaultyServer, Peer, Step, cut, deaf, hang, reply, reset, until
+from tests.support.cases import loop_over
+from tests.support.scripted_server import KEY, FaultyServer, Peer, Step, cut, deaf, hang, reply, reset, until
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

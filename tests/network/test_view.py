@@ -15,9 +15,9 @@ from chatrest import (
     RequestInvalidError,
 )
 from chatrest.emulator import Emulator, First, Latency, Status
-from tests.cases import loop_over
-from tests.scripted_server import KEY, FaultyServer, no_wait, reply
-from tests.virtual_time import run
+from tests.support.cases import loop_over
+from tests.support.scripted_server import KEY, FaultyServer, no_wait, reply
+from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -21,8 +21,8 @@ from chatrest import (
 from chatrest._core.requests.wire import Request
 from chatrest.emulator import Emulator
 from chatrest.otel import OpenTelemetryListener
-from tests.cases import loop_over
-from tests.scripted_session import Stage, forever, reply, turns
+from tests.support.cases import loop_over
+from tests.support.scripted_session import Stage, forever, reply, turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -59,7 +59,7 @@ from chatrest._parameters.notifications import (
 )
 from chatrest._parameters.users import Deletion
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 class Letter(Body, frozen=True, kw_only=True, rename="camel"):

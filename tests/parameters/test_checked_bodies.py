@@ -20,7 +20,7 @@ from chatrest._parameters.conversations import ConversationPin, ReceiptMark
 from chatrest._parameters.moderation import NewKeywordList
 from chatrest._parameters.users import NewMembers
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 TOOL: Final[dict[str, Any]] = {
     "slug": "s", "name": "S", "description": "d", "endpoint": "https://h/{{path}}", "method": "GET"

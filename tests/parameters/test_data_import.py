@@ -18,7 +18,7 @@ from chatrest._parameters.data_import import (
     UserImport,
 )
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 ANN = UserImport(uid="ann", name="Ann")
 BOB = UserImport(uid="bob", name="Bob", created_at=datetime(1970, 1, 1, 0, 1, tzinfo=UTC), tags=["a"])

@@ -12,7 +12,7 @@ from chatrest import File
 from chatrest._parameters.checked import Body
 from chatrest._parameters.files import Upload
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 class Photo(Body, frozen=True, kw_only=True, rename="camel"):

@@ -22,7 +22,7 @@ from chatrest._parameters.messages import (
 )
 from chatrest._parameters.users import GroupChanges, UserChanges
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 def test_a_body_always_names_its_receivers_type() -> None:

@@ -31,7 +31,7 @@ from benchmarks import (
 from benchmarks.fixed_server import run_server
 from benchmarks.server import ServerProcess
 from chatrest import App
-from tests.pages import README
+from tests.support.pages import README
 
 pytestmark = pytest.mark.nightly
 

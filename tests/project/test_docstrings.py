@@ -19,7 +19,7 @@ from chatrest._core.requests.endpoint import Endpoint
 from chatrest._resources import OPERATIONS, collection_class
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, export
-from tests.sources import ROOT, all_facts
+from tests.support.sources import ROOT, all_facts
 
 FENCED: Final = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INDENTED: Final = re.compile(r"(?<=\n\n)(?:    .*\n|\n(?=    ))+", re.MULTILINE)

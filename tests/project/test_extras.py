@@ -14,7 +14,7 @@ import pytest
 
 from chatrest import _texts
 from chatrest._texts import DISTRIBUTION, missing_extra
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

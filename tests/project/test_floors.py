@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.sources import LOADED_BY_NAME, MODULES, ROOT, all_facts
+from tests.support.sources import LOADED_BY_NAME, MODULES, ROOT, all_facts
 
 GROUND: Final = ("errors", "_secrets", "times", "_models", "_parameters", "_core", "app")
 FLOORS: Final = {

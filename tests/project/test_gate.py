@@ -14,8 +14,8 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from chatrest import AsyncSession, CursorError, NotFoundError
 from chatrest.emulator import Emulator
-from tests.cases import loop_over
-from tests.pages import README, ROOT, blocks
+from tests.support.cases import loop_over
+from tests.support.pages import README, ROOT, blocks
 
 PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["packages"]
 BLOCKS = blocks("python")

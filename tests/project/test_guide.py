@@ -15,9 +15,9 @@ from chatrest._cli.root import root
 from chatrest._cli.trial import contents, page_text
 from chatrest._network import pool
 from chatrest._resources import OPERATIONS
-from tests.cases import loop_over
 from tests.cli.conftest import EmulatorThread, no_waits
-from tests.pages import GUIDE, PAGES, ROOT, blocks
+from tests.support.cases import loop_over
+from tests.support.pages import GUIDE, PAGES, ROOT, blocks
 
 __all__ = ["no_waits"]
 

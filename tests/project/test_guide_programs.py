@@ -17,8 +17,8 @@ from chatrest import examples
 from chatrest.emulator import Emulator
 from chatrest.export import read_raw
 from chatrest.webhooks import parse
-from tests.pages import GUIDE, PAGES, blocks
-from tests.stored_exports import StoredRuns, record
+from tests.support.pages import GUIDE, PAGES, blocks
+from tests.support.stored_exports import StoredRuns, record
 
 FOLDER = Path(examples.__path__[0])
 PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.py") if "__main__" in file.read_text(encoding="utf-8"))

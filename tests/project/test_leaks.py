@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest import RetryPolicy, Timeouts
-from tests.scripted_server import FaultyServer, Peer, Step, cut, hang, reply, reset
+from tests.support.scripted_server import FaultyServer, Peer, Step, cut, hang, reply, reset
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import chatrest
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 CONTRACT = [
     "App", "AsyncSession", "AsyncManagement", "Cursor", "Page", "Walk", "MessageQuery", "UserQuery",

@@ -25,7 +25,7 @@ from chatrest.emulator import Chance, Emulator, Latency, RateLimit, Reset, Statu
 from chatrest.emulator.store.message_index import conversation_id
 from chatrest.emulator.weather import MAX_STREAK
 from chatrest.testing import START, VirtualTime
-from tests.list_faults import EmptyPage
+from tests.support.list_faults import EmptyPage
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("tidy")]
 

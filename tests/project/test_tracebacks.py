@@ -22,8 +22,19 @@ from chatrest._core.replies.scanner import read_json
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._network.session_options import ClientOptions
 from chatrest.otel import OpenTelemetryListener
-from tests.cases import loop_over
-from tests.scripted_server import KEY, FaultyServer, Step, chain, cut, deaf, hang, no_wait, reply, reset
+from tests.support.cases import loop_over
+from tests.support.scripted_server import (
+    KEY,
+    FaultyServer,
+    Step,
+    chain,
+    cut,
+    deaf,
+    hang,
+    no_wait,
+    reply,
+    reset,
+)
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

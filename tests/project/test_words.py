@@ -10,9 +10,9 @@ import click
 from click.testing import CliRunner
 
 from chatrest._cli.root import root
-from tests.cases import loop_over
-from tests.pages import PAGES, ROOT
-from tests.sources import all_facts, docstrings_of, docstrings_of_variables, given_names
+from tests.support.cases import loop_over
+from tests.support.pages import PAGES, ROOT
+from tests.support.sources import all_facts, docstrings_of, docstrings_of_variables, given_names
 
 TWISTS = {
     r"gone on with|go(?:es)? on with|goes on|taken up again": "continued, continues, resumed",

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chatrest import App, AsyncManagement, AsyncSession, RequestInvalidError, RetryPolicy, Timeouts
-from tests.cases import loop_over
-from tests.scripted_server import KEY, FaultyServer, reply
+from tests.support.cases import loop_over
+from tests.support.scripted_server import KEY, FaultyServer, reply
 
 APP = App("app-1", KEY, "eu", service_domain="chat.example.com")
 URL = "https://management.example.com"

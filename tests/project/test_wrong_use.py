@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from chatrest import AsyncSession, RequestInvalidError
-from tests.cases import loop_over
-from tests.scripted_server import FaultyServer, reply
+from tests.support.cases import loop_over
+from tests.support.scripted_server import FaultyServer, reply
 
 
 def in_a_thread(main: Callable[[], Coroutine[Any, Any, Any]]) -> BaseException | None:

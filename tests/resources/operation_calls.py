@@ -4,7 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from chatrest._core.requests.wire import json_body
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 
 MESSAGE: dict[str, Any] = {
     "id": "5", "conversationId": "ann_user_bob", "sender": "ann", "receiverType": "user", "receiver": "bob",

@@ -12,7 +12,7 @@ import msgspec
 
 from chatrest._parameters.checked import CheckedStruct
 from chatrest._resources import collection_class
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 
 DOCUMENTED: Final = json.loads((Path(__file__).parent.parent / "operations.json").read_text(encoding="utf-8"))
 TABLE: Final[dict[str, dict[str, Any]]] = DOCUMENTED["operations"]

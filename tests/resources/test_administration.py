@@ -33,9 +33,9 @@ from chatrest._resources import OPERATIONS
 from chatrest._walk.walk import Walk
 from chatrest.emulator import Emulator
 from chatrest.emulator.service.document_operations import document_path, key_member
-from tests.cases import loop_over
 from tests.emulator.conftest import COLLECTIONS
 from tests.resources.operation_table import arguments_of, camel
+from tests.support.cases import loop_over
 
 MANAGED: Final = {"apps", "webhooks", "triggers"}
 ORDER: Final = ("POST", "PUT", "PATCH", "GET", "DELETE")

@@ -9,8 +9,8 @@ from chatrest._parameters.agent_knowledge import NewUpload
 from chatrest._parameters.agents import NewAgent
 from chatrest._resources.agents import Agents
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
-from tests.session_double import Sender
+from tests.support.cases import loop_over
+from tests.support.session_double import Sender
 
 AGENT = b'{"uid":"a","metaData":[],"modelMetaData":{"maxTokens":5},"other":1}'
 API_TOOL = b'{"slug":"s","headers":"Bearer x"}'

@@ -18,7 +18,7 @@ from chatrest._parameters.apps import AppQuery, NewApp, NewWebhook
 from chatrest._resources.apps import APPS_LIST, Apps, Metrics
 from chatrest.emulator import Emulator
 from tests.resources.conftest import NOW
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 
 
 @pytest.mark.parametrize("body", [b'{"data":[{"id":"a","name":"A"}]}', b'{"data":{"id":"a","name":"A"}}'])

@@ -14,8 +14,8 @@ from chatrest._resources import COLLECTIONS, OPERATIONS, collection_class
 from chatrest._resources.messages import Messages
 from chatrest._resources.users import AuthTokens, Users
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
-from tests.session_double import Sender
+from tests.support.cases import loop_over
+from tests.support.session_double import Sender
 
 REPLY = b'{"data":{"success":true}}'
 

@@ -8,7 +8,7 @@ import pytest
 from chatrest import App, AsyncManagement, AsyncSession
 from chatrest._resources import COLLECTIONS, OPERATIONS, LazyCollection, collection_class
 from chatrest._resources.collection import Collection
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 APP = App("app-1", "k" * 20, base_url="http://127.0.0.1:9")
 LOADED = (

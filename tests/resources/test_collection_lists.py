@@ -20,8 +20,8 @@ from chatrest._resources.conversations import Conversations
 from chatrest._resources.messages import Messages
 from chatrest._walk.walk import Walk
 from chatrest.errors import ChatRestError, CursorError
-from tests.cases import loop_over
-from tests.session_double import Sender
+from tests.support.cases import loop_over
+from tests.support.session_double import Sender
 
 
 def list_endpoint(name: str, paging: Paging | None = BY_ID, acting: Acting = "optional") -> Endpoint[Any]:

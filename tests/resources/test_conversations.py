@@ -12,7 +12,7 @@ from chatrest._resources.conversations import Conversations
 from chatrest.emulator import Emulator
 from chatrest.errors import CursorError
 from tests.resources.operation_calls import MESSAGE, Sent, answering, sent
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 
 CONVERSATION: dict[str, Any] = {
     "conversationId": "ann_user_bob", "conversationType": "user", "unreadMessageCount": "3", "createdAt": 1,

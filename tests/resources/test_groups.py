@@ -21,7 +21,7 @@ from chatrest._resources.groups import MEMBERS_CHANGE_SCOPE, Groups, Members
 from chatrest.emulator import Emulator
 from chatrest.errors import CursorError, ReplyUnreadableError
 from tests.resources.conftest import NOW
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 
 CURSOR = {"updatedAt": 5, "affix": "append"}
 

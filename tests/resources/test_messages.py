@@ -25,9 +25,9 @@ from chatrest._parameters.messages import MessageChanges, NewThreadMessage, Thre
 from chatrest._resources.messages import SEND, Messages
 from chatrest.emulator import Emulator
 from chatrest.errors import CursorError, ReplyUnreadableError, RequestInvalidError
-from tests.cases import loop_over
 from tests.resources.operation_calls import MESSAGE, answering, sent
-from tests.session_double import Sender
+from tests.support.cases import loop_over
+from tests.support.session_double import Sender
 
 
 def page(*ids: int, **meta: Any) -> Listing[Any]:

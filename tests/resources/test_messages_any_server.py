@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from chatrest._core.requests.encode import query_pairs
 from chatrest._resources.messages import Messages
-from tests.cases import loop_over
-from tests.session_double import Sender
+from tests.support.cases import loop_over
+from tests.support.session_double import Sender
 
 CAP = 20
 

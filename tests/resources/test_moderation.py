@@ -13,7 +13,7 @@ from chatrest._parameters.moderation import (
 )
 from chatrest._resources.moderation import Moderation
 from chatrest.emulator import Emulator
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 
 MESSAGE = b"""{"id":"7","conversationId":"a_user_b","sender":"a","receiverType":"user","receiver":"b",
 "category":"message","type":"text","sentAt":5,"updatedAt":5,"appId":"app","flaggedCount":1,

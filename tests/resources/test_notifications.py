@@ -7,7 +7,7 @@ import pytest
 from chatrest._parameters.notifications import NotificationLogQuery
 from chatrest._resources.notifications import Notifications
 from chatrest.errors import RequestInvalidError
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 
 
 async def test_the_log_is_paged_by_log_ids_without_a_size() -> None:

@@ -18,9 +18,9 @@ from chatrest._core.requests.wire import json_body
 from chatrest._resources import OPERATIONS
 from chatrest._walk.walk import Walk
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
 from tests.resources.operation_table import TABLE, arguments_of, camel, method_of, names, structs_in
-from tests.session_double import Sender
+from tests.support.cases import loop_over
+from tests.support.session_double import Sender
 
 SHARED: Final = {
     "calls.list", "messages.list", "messages.list_user", "messages.list_group", "messages.list_thread",

@@ -23,7 +23,7 @@ from chatrest._resources import sent_messages
 from chatrest._resources.messages import Messages
 from chatrest.emulator import Chance, Cut, Emulator, HalfOpen, Reset, Status
 from tests.resources.conftest import NOW
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 
 BOB = NewMessage.text("bob", "hello")
 

@@ -28,9 +28,9 @@ from chatrest._resources.users import Users
 from chatrest._walk.walk import Walk
 from chatrest.emulator import Emulator
 from chatrest.errors import ReplyUnreadableError, RequestInvalidError
-from tests.cases import loop_over
 from tests.resources.conftest import NOW
-from tests.session_double import Sender
+from tests.support.cases import loop_over
+from tests.support.session_double import Sender
 
 
 async def test_a_limited_walk_begins_at_the_same_user_as_one_without_a_limit() -> None:

@@ -12,7 +12,7 @@ from chatrest.emulator.media import PHRASES
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, export
 from chatrest.site import write_site
-from tests.export_runs import served
+from tests.support.export_runs import served
 
 START: Final = 1_767_225_600
 """2026-01-01."""

@@ -12,7 +12,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.export import runs, seal
-from tests.stored_exports import StoredParts, StoredRuns, record
+from tests.support.stored_exports import StoredParts, StoredRuns, record
 
 pytest.importorskip("jinja2")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatrest.emulator.store import Store
-from tests.stored_exports import StoredRuns
+from tests.support.stored_exports import StoredRuns
 
 pytest.importorskip("jinja2")
 

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 
 from chatrest import RequestInvalidError
-from tests.stored_exports import StoredRuns
+from tests.support.stored_exports import StoredRuns
 
 from .chats import HOSTILE, NAMES, Page, files, make_export, message, page_of, pages, person, shown_ids
 
@@ -24,7 +24,7 @@ from chatrest.emulator.store import Store
 from chatrest.site import write_document, write_site, write_zip
 from chatrest.site.pseudonyms import Pseudonyms
 from chatrest.site.redaction import Redaction, without_secrets
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 # ── every place ──
 

@@ -14,7 +14,7 @@ from yarl import URL
 import chatrest.site.viewer
 from chatrest import RequestInvalidError
 from chatrest.export import verify
-from tests.stored_exports import StoredRuns
+from tests.support.stored_exports import StoredRuns
 
 from .chats import Page, files, make_export, message, records
 

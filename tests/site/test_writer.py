@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from chatrest import RequestInvalidError
 from chatrest._cli.root import root
-from tests.stored_exports import StoredRuns
+from tests.support.stored_exports import StoredRuns
 
 pytest.importorskip("jinja2")
 

@@ -9,7 +9,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.emulator.store import Store
-from tests.stored_exports import StoredRuns
+from tests.support.stored_exports import StoredRuns
 
 pytest.importorskip("jinja2")
 

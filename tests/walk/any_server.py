@@ -12,7 +12,7 @@ from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, Paging
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk, WalkSource
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 from tests.walk.service_model import Item, facts_for
 
 PAGINATIONS = ("none", "honest", "always the last", "always one more", "first of one", "only sizes")

@@ -19,7 +19,7 @@ from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE, Paging
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Fetch, Walk, WalkSource
-from tests.session_double import Sender
+from tests.support.session_double import Sender
 
 T = TypeVar("T")
 _EXAMPLES = settings().max_examples

@@ -17,8 +17,8 @@ from chatrest._models.meta import Meta
 from chatrest._walk.walk import Walk
 from chatrest.emulator import Emulator, First, Latency
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
-from tests.cases import loop_over
-from tests.scripted_server import FaultyServer, hang, reply
+from tests.support.cases import loop_over
+from tests.support.scripted_server import FaultyServer, hang, reply
 from tests.walk.any_server import (
     Server,
     asked_direction,

@@ -9,8 +9,8 @@ from chatrest import ActingUserIgnoredError, App, AsyncSession, MessageQuery
 from chatrest._core.send import AsRows
 from chatrest._resources.conversations import Conversations
 from chatrest._resources.messages import Messages
-from tests.scripted_server import FaultyServer, reply
-from tests.small_service import START, SmallService, talk
+from tests.support.scripted_server import FaultyServer, reply
+from tests.support.small_service import START, SmallService, talk
 from tests.walk.service_model import items_of
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -18,9 +18,9 @@ from chatrest._resources.messages import Messages
 from chatrest._walk.follow import after_last
 from chatrest._walk.walk import Follower, Walk, WalkSource
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
-from tests.cases import loop_over
-from tests.scripted_session import Stage, reply
-from tests.session_double import Sender
+from tests.support.cases import loop_over
+from tests.support.scripted_session import Stage, reply
+from tests.support.session_double import Sender
 from tests.walk.any_server import Server, servers
 from tests.walk.service_model import Service, facts_for, few, many, run, services, sizes
 

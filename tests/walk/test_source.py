@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chatrest import CursorError, MessageQuery, RequestInvalidError
-from tests.scripted_server import FaultyServer, reply
-from tests.small_service import talk
+from tests.support.scripted_server import FaultyServer, reply
+from tests.support.small_service import talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -14,7 +14,7 @@ from chatrest._core.paging.cursor import Cursor
 from chatrest._core.replies.decode import Listing
 from chatrest.emulator import Emulator
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 from tests.walk.service_model import (
     Item,
     Service,

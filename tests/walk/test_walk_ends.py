@@ -14,7 +14,7 @@ from chatrest._core.requests.dialects import BY_NEXT, BY_PAGE
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Fetch, Page, Walk
 from chatrest.errors import ApiError, CursorError, NotFoundError, api_error_class
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 from tests.walk.any_server import Server
 from tests.walk.service_model import (
     Item,

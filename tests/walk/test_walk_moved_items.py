@@ -13,7 +13,7 @@ from chatrest._core.requests.dialects import BY_ID, BY_UPDATED
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest._walk.walk import Walk
 from chatrest.errors import CursorError, NotFoundError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 from tests.walk.service_model import all_of, facts_for, first, items_of, run, walk_over
 
 DIRECTIONS = st.sampled_from(["append", "prepend"])

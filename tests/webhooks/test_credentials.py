@@ -8,7 +8,7 @@ from multidict import CIMultiDict
 
 from chatrest import RequestInvalidError
 from chatrest.webhooks import authorized, credentials
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 from tests.webhooks.asgi_client import PASSWORD, USERNAME, basic
 
 PRINTABLE = st.text("aZ9ä€é☃:+/=-", min_size=1)

@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from chatrest.webhooks import aiohttp_handler
-from tests.virtual_time import virtual
+from tests.support.virtual_time import virtual
 from tests.webhooks.asgi_client import HELLO, PASSWORD, USERNAME, Handler, basic
 
 pytestmark = pytest.mark.usefixtures("tidy")

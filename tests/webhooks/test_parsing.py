@@ -12,8 +12,8 @@ from chatrest import ActionMessage, CallMessage, ReplyUnreadableError, RequestIn
 from chatrest._models.messages import Message, UnknownMessage
 from chatrest.webhooks import Event, MessageEvent, UnknownEvent, parse as parse_event
 from chatrest.webhooks.events import EVENT_CLASSES
-from tests.cases import loop_over
 from tests.resources.operation_table import DOCUMENTED
+from tests.support.cases import loop_over
 from tests.webhooks.samples import CALL, CURRENT, FAILURE, LEGACY, MESSAGE, WITHOUT_ID, delivery
 
 SAMPLES = [*CURRENT, *LEGACY]

@@ -10,8 +10,8 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.webhooks import Event, MessageEvent, asgi_app, parse as parse_event, receiver
-from tests.cases import loop_over
-from tests.virtual_time import virtual
+from tests.support.cases import loop_over
+from tests.support.virtual_time import virtual
 from tests.webhooks.asgi_client import (
     HELLO,
     OTHER,

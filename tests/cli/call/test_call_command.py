@@ -16,8 +16,8 @@ from chatrest._models.messages import AddedMember
 from chatrest._models.outcomes import Outcomes
 from chatrest._models.users import User
 from chatrest._resources import OPERATIONS
-from tests.cases import loop_over
-from tests.commands import MakeProxy, Run
+from tests.support.cases import loop_over
+from tests.support.commands import MakeProxy, Run
 
 from ..conftest import EmulatorThread, error_line, rows
 

@@ -16,7 +16,7 @@ from chatrest._parameters.checked import Body, Bool, Filter, Json, Ordinal, Stam
 from chatrest._parameters.fields import Switch, words_of
 from chatrest._parameters.files import Upload
 from chatrest._resources import OPERATIONS
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 Ratio = Annotated[float, Meta(ge=0, description="a number from 0")]
 Level = Annotated[Literal[1, 2], Meta(description="1 or 2")]

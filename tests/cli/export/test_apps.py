@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Run, Start
+from tests.support.commands import Run, Start
 
 from ..conftest import SECRETS, EmulatorThread, Proxy, error_line
 

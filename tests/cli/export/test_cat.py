@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from chatrest._cli.root import root
 from chatrest._core.replies.rows import row_of
 from chatrest.export import Plan
-from tests.stored_exports import DAY, START, StoredExport, StoredParts, StoredRuns, record
+from tests.support.stored_exports import DAY, START, StoredExport, StoredParts, StoredRuns, record
 
 from ..conftest import error_line
 

@@ -16,8 +16,8 @@ from chatrest._cli.export.export_command import _resume_hint
 from chatrest.export import Phase, Progress
 from chatrest.export.folder.folder_access import FolderLock
 from chatrest.export.store.disk import Disk
-from tests.cases import loop_over
-from tests.commands import PATIENCE, Run, Start, all_ids, ids_of, summary_of
+from tests.support.cases import loop_over
+from tests.support.commands import PATIENCE, Run, Start, all_ids, ids_of, summary_of
 
 from ..conftest import EmulatorThread, error_line
 

@@ -14,9 +14,9 @@ from chatrest._cli.root import root
 from chatrest._texts import missing_extra
 from chatrest.export import Plan, export
 from chatrest.export.folder.manifest import NAME as MANIFEST
-from tests.commands import Run, all_ids, summary_of
-from tests.damaged_exports import change_manifest
-from tests.export_runs import served
+from tests.support.commands import Run, all_ids, summary_of
+from tests.support.damaged_exports import change_manifest
+from tests.support.export_runs import served
 
 from ..conftest import EmulatorThread, error_line
 

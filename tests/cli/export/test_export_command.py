@@ -19,9 +19,9 @@ from chatrest.export import AttachmentCounts, Plan, Progress, Report
 from chatrest.export.fetch import worker_pool
 from chatrest.export.folder import tables
 from chatrest.export.plan import export_plan as plans
-from tests.cases import loop_over
-from tests.commands import Run, all_ids, ids_of, summary_of
-from tests.stored_exports import StoredRuns, record
+from tests.support.cases import loop_over
+from tests.support.commands import Run, all_ids, ids_of, summary_of
+from tests.support.stored_exports import StoredRuns, record
 
 from ..conftest import EmulatorThread, error_line
 

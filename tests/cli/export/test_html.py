@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from chatrest._cli.root import root
 from chatrest.export import Plan, export
-from tests.commands import Start, finish
-from tests.export_runs import served
+from tests.support.commands import Start, finish
+from tests.support.export_runs import served
 
 pytest.importorskip("jinja2")
 

@@ -11,9 +11,9 @@ from chatrest._cli.export.status import lines_of
 from chatrest.export import Plan, export
 from chatrest.export.folder.manifest import encode, read
 from chatrest.export.read.facts import facts_of
-from tests.commands import Run, all_ids
-from tests.small_service import SmallService, talk
-from tests.stored_exports import StoredExport, StoredParts, StoredRuns, record
+from tests.support.commands import Run, all_ids
+from tests.support.small_service import SmallService, talk
+from tests.support.stored_exports import StoredExport, StoredParts, StoredRuns, record
 
 from ..conftest import EmulatorThread
 

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from chatrest._core.pace.pacer import DOCUMENTED_RATES, FIRST_RATE, Pace, Pacer
 from chatrest._core.replies.rate_signal import Signal
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
 from tests.core.pace.rate_limits import Simulation, TokenBucket, exchange, exchange_all
+from tests.support.cases import loop_over
 
 ACCEPTED: Final = Signal(False)
 REFUSED: Final = Signal(True)

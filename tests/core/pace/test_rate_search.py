@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chatrest._core.pace.rate_search import EVIDENCE, AcceptedRun, Ramp, RateSearch, Strike
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 def strike_of(**facts: Any) -> Strike:

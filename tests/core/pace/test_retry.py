@@ -31,7 +31,7 @@ from chatrest.errors import (
     ServerError,
     TransportError,
 )
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 AGAIN, RAISED, UNKNOWN = Consequence.AGAIN, Consequence.RAISED, Consequence.UNKNOWN
 

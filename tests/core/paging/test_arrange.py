@@ -23,7 +23,7 @@ from chatrest._core.replies.decode import Listing
 from chatrest._core.requests.dialects import BY_ID, BY_PAGE
 from chatrest._models.meta import Meta, Position
 from chatrest.errors import CursorError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 from tests.walk.service_model import Item, facts_for, few
 
 START = Cursor("q")

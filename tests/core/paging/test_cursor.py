@@ -15,7 +15,7 @@ from msgspec import structs
 from chatrest._core.paging.cursor import Cursor, CursorKey, beginning, fingerprint, resumed
 from chatrest._core.requests.dialects import BY_ID, BY_NEXT, BY_PAGE, Paging
 from chatrest.errors import CursorError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 texts = st.text(st.characters(codec=None, categories=None), max_size=12)
 cursors = st.builds(

@@ -16,7 +16,6 @@ from chatrest._core.requests.dialects import (
     UNPAGED,
 )
 from chatrest._models.meta import Meta, PageCounts, Pagination, Position
-from tests.cases import loop_over
 from tests.core.paging.steps import (
     PAGED,
     THREAD,
@@ -28,6 +27,7 @@ from tests.core.paging.steps import (
     step_over,
     unordered,
 )
+from tests.support.cases import loop_over
 from tests.walk.service_model import Item, facts_for
 
 TWICE = {"asked_again": "empty"}

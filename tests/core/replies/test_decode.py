@@ -13,7 +13,6 @@ from chatrest._core.replies.rows import rows
 from chatrest._models.messages import CallMessage, MediaMessage, Message, TextMessage, UnknownMessage
 from chatrest._models.meta import Pagination, Position
 from chatrest.errors import ReplyUnreadableError
-from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import (
     CALL_MESSAGE,
     CUSTOM,
@@ -27,6 +26,7 @@ from tests.core.replies.documented import (
     mutants,
     poisoned,
 )
+from tests.support.cases import TOO_DEEP, loop_over
 
 # ── the documented shapes ──
 

@@ -14,8 +14,8 @@ from chatrest._models.messages import AddedMember, Message, MessageCount
 from chatrest._models.meta import PageCounts
 from chatrest._models.users import AuthToken, Entity, User
 from chatrest.errors import ReplyUnreadableError
-from tests.cases import loop_over
 from tests.core.replies.documented import GOOD, KINDS, MESSAGE_ONE, PAGE, body
+from tests.support.cases import loop_over
 
 
 @loop_over(

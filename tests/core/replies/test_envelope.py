@@ -13,8 +13,8 @@ from chatrest._core.replies.rows import rows
 from chatrest._models.meta import Meta, PageCounts, Pagination, Position
 from chatrest._models.users import User
 from chatrest.errors import ReplyUnreadableError
-from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import PAGE, TEXT, body
+from tests.support.cases import TOO_DEEP, loop_over
 
 USERS = many(User)
 READERS = [PAGE, rows]

@@ -18,7 +18,7 @@ from chatrest.errors import (
     RateLimitError,
     ServerError,
 )
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 KEY = "0123456789abcdef0123456789abcdef01234567"
 NOW = 1_700_000_000.0

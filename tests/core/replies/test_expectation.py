@@ -16,7 +16,7 @@ from chatrest._core.replies.expectation import (
 from chatrest._core.replies.rows import Row, row_of
 from chatrest._models.conversations import Conversation
 from chatrest._resources import conversations, messages, users
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 TEXT: dict[str, Any] = {
     "id": "7", "conversationId": "alice_user_bob", "sender": "alice", "receiver": "bob",

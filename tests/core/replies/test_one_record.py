@@ -22,8 +22,8 @@ from chatrest import (
     User,
     parse,
 )
-from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import CALL_MESSAGE, CUSTOM, GOOD, KINDS, MEDIA, PAGE, TEXT, body, mutants
+from tests.support.cases import TOO_DEEP, loop_over
 
 
 @loop_over(("record", "kind"), list(zip(GOOD, KINDS, strict=True)))

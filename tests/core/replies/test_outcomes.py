@@ -12,7 +12,7 @@ from chatrest._core.replies.decode import ACK, Ack, each
 from chatrest._models.messages import AddedMember
 from chatrest._models.users import GroupOutcome, MemberOutcome, User, UserOutcome
 from chatrest.errors import ApiError, ReplyUnreadableError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 ADDED = each(AddedMember)
 YES, NO = {"success": True}, {"success": False}

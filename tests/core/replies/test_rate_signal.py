@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from chatrest._core.replies.rate_signal import Signal, retry_after, signal
 from chatrest.errors import RateLimitError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 NOW = 1_700_000_000.0
 

@@ -13,9 +13,9 @@ from chatrest._models.meta import Position
 from chatrest._resources.agents import Agents
 from chatrest._resources.messages import Messages
 from chatrest.errors import ReplyUnreadableError
-from tests.cases import TOO_DEEP, loop_over
 from tests.core.replies.documented import GOOD, PAGE, TEXT, body
-from tests.session_double import Sender
+from tests.support.cases import TOO_DEEP, loop_over
+from tests.support.session_double import Sender
 
 DEEP = b"[" * TOO_DEEP + b"]" * TOO_DEEP
 ODD = [

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from chatrest._core.replies.scanner import TooDeep, elements, members, read_body, read_record
 from chatrest._models.raw_json import bytes_of, text_of_bytes
 from chatrest.errors import ReplyUnreadableError
-from tests.cases import TOO_DEEP, loop_over
+from tests.support.cases import TOO_DEEP, loop_over
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -17,7 +17,7 @@ from chatrest._core.requests.dialects import (
     position_pairs,
 )
 from chatrest._models.meta import Position
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 DIALECTS = [BY_ID, BY_NEXT, BY_PAGE, BY_THREAD, BY_UPDATED, ONE_REPLY, UNPAGED]
 

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from chatrest._core.requests.encode import WalkQuery, encoded, query_pairs, query_string
 from chatrest._parameters.messages import MessageQuery
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 def pairs(query: Any) -> list[tuple[str, str]]:

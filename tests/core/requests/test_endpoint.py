@@ -10,7 +10,7 @@ from chatrest import Message
 from chatrest._core.replies.decode import many
 from chatrest._core.requests.endpoint import Call, Endpoint, any_path, check_acting_user, segment
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 GET: Endpoint[Any] = Endpoint(
     name="groups.get", method="GET", path="/groups/{guid}/members/{uid}", reply=bytes

@@ -26,7 +26,7 @@ from chatrest._parameters.checked import Body as CheckedBody, Bool, Filter, Json
 from chatrest._parameters.files import Upload
 from chatrest.app import App
 from chatrest.errors import RequestInvalidError
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 APP = App("a", "k3y", service_domain="chat.example.com")
 LIST: Endpoint[Any] = Endpoint("x.list", "GET", "/users/{uid}/messages", bytes)

@@ -1,6 +1,6 @@
 from chatrest.emulator.service.dispatch import rate_class
-from tests.cases import loop_over
 from tests.emulator.conftest import KEYS, ServiceClient
+from tests.support.cases import loop_over
 
 
 def test_an_error_has_the_form_of_the_service(ask: ServiceClient) -> None:

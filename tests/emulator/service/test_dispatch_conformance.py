@@ -15,7 +15,7 @@ from chatrest._core.replies.one_record import OneRecord
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._resources import OPERATIONS
 from chatrest.emulator.store import Store
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 from ..conftest import COLLECTIONS, KEYS, Answer, ServiceClient, client_of
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.cases import loop_over
 from tests.emulator.conftest import NOW, Answer, ServiceClient
+from tests.support.cases import loop_over
 
 PATH = "/v3/groups/den/members"
 

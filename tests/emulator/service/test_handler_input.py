@@ -7,8 +7,8 @@ import pytest
 from chatrest._resources import OPERATIONS
 from chatrest.emulator.service.handler_input import read_body, read_query
 from chatrest.emulator.service.refusals import ServiceRefusal
-from tests.cases import loop_over
 from tests.emulator.conftest import ServiceClient
+from tests.support.cases import loop_over
 
 LIST = OPERATIONS["messages.list"]
 KEYWORDS = OPERATIONS["moderation.create_keyword_list"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.cases import loop_over
 from tests.emulator.conftest import NOW, Answer, ServiceClient
+from tests.support.cases import loop_over
 
 Record = dict[str, Any]
 Predicate = Callable[[Record], Any]

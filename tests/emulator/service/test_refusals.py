@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from chatrest.emulator.service.refusals import ERRORS
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 from ..conftest import ServiceClient
 

@@ -3,8 +3,8 @@
 import pytest
 
 from chatrest.emulator import Store
-from tests.cases import loop_over
 from tests.emulator.conftest import ServiceClient, client_of
+from tests.support.cases import loop_over
 
 
 @pytest.fixture

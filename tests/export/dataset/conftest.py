@@ -7,7 +7,7 @@ import pytest
 
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
-from tests.scripted_server import no_wait
+from tests.support.scripted_server import no_wait
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from chatrest.export.dataset import attachments
 from chatrest.export.folder.manifest import NAME as MANIFEST, read
 from chatrest.export.run.folder_run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
-from tests.cases import loop_over
-from tests.export_runs import put_record
-from tests.simulated_crashes import ProcessDeath
+from tests.support.cases import loop_over
+from tests.support.export_runs import put_record
+from tests.support.simulated_crashes import ProcessDeath
 
 from .file_server import FileServer, file_server
 

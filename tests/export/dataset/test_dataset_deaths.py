@@ -11,7 +11,7 @@ from chatrest import AsyncSession
 from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, export, verify
 from chatrest.export.folder.tables import read_table
-from tests.simulated_crashes import Fate, ForgetfulFate, dies, instants
+from tests.support.simulated_crashes import Fate, ForgetfulFate, dies, instants
 
 from .file_server import FileServer, file_server
 

@@ -18,7 +18,7 @@ from chatrest.export.dataset.attachment_journal import (
 )
 from chatrest.export.dataset.downloads import Downloader, DownloadError, address_fault, is_public
 from chatrest.export.store.disk import Disk
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 def links(record: Any) -> list[tuple[str, int, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator
 from chatrest.export import AttachmentOptions, Plan, Report, export, verify
-from tests.scripted_server import FaultyServer, Peer, Step, cut, no_wait, reply
+from tests.support.scripted_server import FaultyServer, Peer, Step, cut, no_wait, reply
 
 from .test_attachments import counts, rows, send, two_users
 

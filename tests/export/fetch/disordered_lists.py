@@ -2,7 +2,7 @@
 
 from random import Random
 
-from tests.small_service import START, Record, SmallService, talk
+from tests.support.small_service import START, Record, SmallService, talk
 
 
 def move_edited(service: SmallService) -> None:

@@ -15,7 +15,7 @@ from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.fetch.app_list import MAX_RUNS
-from tests.export_runs import START, Served, assert_whole, edit, hide, raws_of, served, to_user
+from tests.support.export_runs import START, Served, assert_whole, edit, hide, raws_of, served, to_user
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -10,8 +10,8 @@ from aiohttp import web
 
 from chatrest.export import Plan, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from tests.export_runs import ids_of, manifest_of
-from tests.small_service import Record, SmallService, talk
+from tests.support.export_runs import ids_of, manifest_of
+from tests.support.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

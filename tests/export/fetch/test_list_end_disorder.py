@@ -9,8 +9,8 @@ from aiohttp import web
 from chatrest.export import Plan, export, verify
 from chatrest.export.fetch.app_list import MAX_RUNS
 from tests.export.fetch.disordered_lists import edit, move_edited, show_newest_first, shuffled
-from tests.export_runs import ids_of, manifest_of
-from tests.small_service import Record, SmallService, talk
+from tests.support.export_runs import ids_of, manifest_of
+from tests.support.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

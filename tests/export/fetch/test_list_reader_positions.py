@@ -15,7 +15,7 @@ from chatrest.emulator.store import Store
 from chatrest.export import Plan, export, verify
 from chatrest.export.fetch import list_reader
 from chatrest.export.fetch.jobs import PieceQueue
-from tests.export_runs import USERS, hide, part_of, query_of, raws_of, served, to_user
+from tests.support.export_runs import USERS, hide, part_of, query_of, raws_of, served, to_user
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

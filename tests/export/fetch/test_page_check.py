@@ -18,9 +18,9 @@ from chatrest.export.folder.journal import SourceState
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import number
 from chatrest.export.plan.ownership import OwnershipRules, Source, pair_of
-from tests.cases import loop_over
-from tests.export_runs import assert_holds, ids_of, served
-from tests.small_service import Record, SmallService, talk
+from tests.support.cases import loop_over
+from tests.support.export_runs import assert_holds, ids_of, served
+from tests.support.small_service import Record, SmallService, talk
 
 ALICE, BOB, GROUP = (Source(kind, (name,)) for kind, name in [("user", "a"), ("user", "b"), ("group", "g")])  # type: ignore[arg-type]
 RULES = OwnershipRules([ALICE, BOB, GROUP])

@@ -12,8 +12,8 @@ from chatrest.export.folder.fetched_page import Coverage, FetchedPage
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.plan.ownership import OwnershipRules, Source
 from chatrest.export.plan.report import Progress
-from tests.cases import loop_over
-from tests.scripted_session import turns
+from tests.support.cases import loop_over
+from tests.support.scripted_session import turns
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

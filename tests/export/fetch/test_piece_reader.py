@@ -15,7 +15,7 @@ from chatrest.errors import ChatRestError, CursorError, NotFoundError
 from chatrest.export.fetch.jobs import ListPiece
 from chatrest.export.fetch.piece_reader import PiecePage, PositionRefusedError, piece_pages
 from chatrest.export.plan.message_ids import LAST
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 from tests.walk.service_model import Item, Service, few, run, services, sizes, walk_over
 
 Pairs = tuple[tuple[str, str], ...]

@@ -12,8 +12,8 @@ from aiohttp import web
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export
 from tests.export.fetch.disordered_lists import edit, move_edited, show_newest_first, shuffled
-from tests.export_runs import ids_of
-from tests.small_service import START, Record, SmallService, talk
+from tests.support.export_runs import ids_of
+from tests.support.small_service import START, Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -12,8 +12,8 @@ from chatrest.emulator import First, Status
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, changes, export
 from chatrest.export.folder import edits
-from tests.export_runs import Served, put_record, raws_of, served
-from tests.simulated_crashes import Fate, dies
+from tests.support.export_runs import Served, put_record, raws_of, served
+from tests.support.simulated_crashes import Fate, dies
 
 SHAPES = [{"partition": "source"}, {"format": "parquet"}]
 PLAN = Plan(users=["ann"])

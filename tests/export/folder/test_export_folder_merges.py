@@ -15,9 +15,9 @@ from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import PageIds
 from chatrest.export.run.folder_run import export_folder
 from chatrest.export.store.disk import Disk
-from tests.export_runs import manifest_of
-from tests.exported_files import files, ids
-from tests.stored_exports import START, StoredExport, record
+from tests.support.export_runs import manifest_of
+from tests.support.exported_files import files, ids
+from tests.support.stored_exports import START, StoredExport, record
 
 
 def data_files(folder: Path) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from chatrest import RequestInvalidError
 from chatrest.export import Plan
 from chatrest.export.folder.export_folder import ExportFolder
-from tests.stored_exports import StoredExport, record
+from tests.support.stored_exports import StoredExport, record
 
 ANN = Plan(users=["ann"])
 

@@ -15,9 +15,9 @@ from chatrest._resources.messages import Messages
 from chatrest.emulator import Emulator, Status
 from chatrest.export import Plan, Remedy, Report, export, verify
 from chatrest.export.folder.id_continuity import IdContinuity
-from tests.export_runs import ids_of
-from tests.scripted_server import no_wait
-from tests.small_service import CompatibleService, SmallService, talk as talk_of
+from tests.support.export_runs import ids_of
+from tests.support.scripted_server import no_wait
+from tests.support.small_service import CompatibleService, SmallService, talk as talk_of
 
 pytestmark = pytest.mark.usefixtures("tidy")
 NOW = 1_800_000_000

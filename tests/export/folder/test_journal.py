@@ -17,9 +17,9 @@ from chatrest.export.folder.journal import Journal
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.plan.message_ids import Interval, ids_of
 from chatrest.export.store.store_journal import StoreFile
-from tests.export_runs import served
-from tests.simulated_crashes import wrap_connections
-from tests.stored_exports import MEMORY, USERS, by_hand
+from tests.support.export_runs import served
+from tests.support.simulated_crashes import wrap_connections
+from tests.support.stored_exports import MEMORY, USERS, by_hand
 
 
 def test_a_transaction_that_fails_has_never_happened(journal: Journal) -> None:

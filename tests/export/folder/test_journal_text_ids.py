@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chatrest.export import Plan, changes, export, read_raw, verify
-from tests.export_runs import files_of, ids_of, manifest_of
-from tests.small_service import Record, SmallService, talk
+from tests.support.export_runs import files_of, ids_of, manifest_of
+from tests.support.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

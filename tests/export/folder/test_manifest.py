@@ -10,8 +10,8 @@ from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.folder.manifest import NAME, read
-from tests.cases import loop_over
-from tests.export_runs import GROUPS, manifest_of, served
+from tests.support.cases import loop_over
+from tests.support.export_runs import GROUPS, manifest_of, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

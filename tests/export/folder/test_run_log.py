@@ -15,9 +15,9 @@ from chatrest.export import ExportFailure, Plan, Report, changes, export, runs
 from chatrest.export.folder.run_log import NAME, append_run, runs_in
 from chatrest.export.run.folder_run import export_folder
 from chatrest.export.store.disk import Disk
-from tests.cases import loop_over
-from tests.simulated_crashes import Fate, dies
-from tests.stored_exports import UnsyncedDisk
+from tests.support.cases import loop_over
+from tests.support.simulated_crashes import Fate, dies
+from tests.support.stored_exports import UnsyncedDisk
 
 
 @pytest.fixture

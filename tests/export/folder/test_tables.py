@@ -4,7 +4,7 @@ import pytest
 
 from chatrest import RequestInvalidError
 from chatrest.export.folder.tables import tables_of, with_member
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 @loop_over(

@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 
 from chatrest.export.formats.parquet import SCHEMA, VERSION, column_values, tables
 from chatrest.export.formats.stored_records import SourceLines, raws_of
-from tests.exported_files import SEPTEMBER, Export, page, served, table
-from tests.pages import GUIDE
+from tests.support.exported_files import SEPTEMBER, Export, page, served, table
+from tests.support.pages import GUIDE
 
 ODD = [
     b'{"id":"1","sentAt":1600000000,"data":{"text":"\xff\xfe not UTF-8"}}',

@@ -11,7 +11,7 @@ import pytest
 from chatrest import ChatRestError, RequestInvalidError
 from chatrest.export.formats.parquet import tables
 from chatrest.export.formats.stored_records import SourceLines, parquet_batches
-from tests.exported_files import (
+from tests.support.exported_files import (
     ALICE,
     BOB,
     Export,

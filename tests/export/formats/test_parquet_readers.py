@@ -14,8 +14,8 @@ import pytest
 
 from chatrest._core.replies.rows import row_of
 from chatrest.export.plan.ownership import Source
-from tests.cases import loop_over
-from tests.exported_files import BOB, OCTOBER, SEPTEMBER, Export, files, ids, page
+from tests.support.cases import loop_over
+from tests.support.exported_files import BOB, OCTOBER, SEPTEMBER, Export, files, ids, page
 
 READER = """
 import json, sys, warnings

@@ -7,7 +7,7 @@ import pytest
 from chatrest import RequestInvalidError
 from chatrest.export import Plan
 from chatrest.export.plan.app_file import read_app, read_apps
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 KEY = "k3y-0f-th3-sh0p"
 ENV = {"SHOP_KEY": KEY, "GAME_KEY": "k3y-0f-th3-g4me", "CHATREST_SERVICE_DOMAIN": "chat.example.com"}

@@ -13,7 +13,7 @@ from chatrest.export import Plan
 from chatrest.export.plan.export_plan import COMPRESS, FORMATS, PARTITIONS, difference
 from chatrest.export.plan.file_names import local_path
 from chatrest.export.plan.ownership import Source, pair_of
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 uids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(
     lambda uid: uid == uid.strip() and uid not in (".", "..")

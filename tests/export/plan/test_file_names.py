@@ -18,7 +18,7 @@ from chatrest.export.plan.file_names import (
     source_name,
 )
 from chatrest.export.plan.ownership import Source, pair_of
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 texts = st.text(st.characters(codec=None, categories=None), max_size=60)
 """Of any characters at all: surrogates, slashes, control characters."""

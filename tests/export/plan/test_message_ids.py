@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from chatrest._core.replies.rows import UNKNOWN, Row
 from chatrest._core.requests.endpoint import Pairs
 from chatrest.export.plan.message_ids import LAST, Gap, Interval, gaps, ids_of, key_of, merge, number, times
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 numbers = st.integers(-4, 14)
 positions: st.SearchStrategy[Pairs] = st.sampled_from([(), (("id", "a"),), (("id", "b"),)])

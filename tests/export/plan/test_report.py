@@ -9,8 +9,8 @@ from chatrest._telemetry import Attempt
 from chatrest.errors import ConnectError, CursorError, ExportIncompleteError, NotFoundError
 from chatrest.export import AttachmentCounts, ExportFailure, NextRun, Progress, Report
 from chatrest.export.plan.report import sums
-from tests.cases import loop_over
-from tests.scripted_server import FaultyServer, no_wait, reply
+from tests.support.cases import loop_over
+from tests.support.scripted_server import FaultyServer, no_wait, reply
 
 BUSY = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}"
 

@@ -11,9 +11,9 @@ import pytest
 from chatrest import ChatRestError, RequestInvalidError, TextMessage
 from chatrest.export import ExportChange, Plan, changes, export
 from chatrest.export.folder.journal import NAME
-from tests.export_runs import edit, hide, put_record, served
-from tests.simulated_crashes import Fate, dies
-from tests.stored_exports import StoredExport, StoredRuns, record
+from tests.support.export_runs import edit, hide, put_record, served
+from tests.support.simulated_crashes import Fate, dies
+from tests.support.stored_exports import StoredExport, StoredRuns, record
 
 FORMATS = [
     {"format": "ndjson", "compress": "none", "partition": "source"},

@@ -16,9 +16,9 @@ from chatrest.export import Plan, attachment_files, changes, export, read, read_
 from chatrest.export.plan.parts import NAME as PARTS
 from chatrest.export.read.exports import addresses_of
 from chatrest.export.read.facts import facts_of
-from tests.buckets import ADDRESS, Buckets
-from tests.export_runs import served
-from tests.stored_exports import StoredParts, StoredRuns, record
+from tests.support.buckets import ADDRESS, Buckets
+from tests.support.export_runs import served
+from tests.support.stored_exports import StoredParts, StoredRuns, record
 
 GUIDE = Path(chatrest.__file__).parent / "guide"
 

@@ -25,8 +25,8 @@ from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.plan.export_plan import Plan
 from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.read.reading import read, read_raw
-from tests.damaged_exports import vouch_for_journal
-from tests.stored_exports import START, StoredExport, UnsyncedDisk, by_hand, record
+from tests.support.damaged_exports import vouch_for_journal
+from tests.support.stored_exports import START, StoredExport, UnsyncedDisk, by_hand, record
 
 SHAPES = [("ndjson", "zstd", "day"), ("parquet", "zstd", "month")]
 ODD = [

@@ -15,7 +15,7 @@ from chatrest.export.fetch import page_queue
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.fetched_page import FetchedPage
 from chatrest.export.folder.page_commit import CommitStats
-from tests.export_runs import ids_of, manifest_of
+from tests.support.export_runs import ids_of, manifest_of
 
 
 async def named(store: ObjectStore, version: Version) -> set[str]:

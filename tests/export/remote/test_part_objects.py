@@ -10,8 +10,8 @@ from chatrest import RequestInvalidError
 from chatrest._cloud.lease import LEASE, LeaseRecord
 from chatrest._cloud.publication import MANIFEST
 from chatrest.export.remote.part_objects import PartObjects
-from tests.buckets import write_over
 from tests.cloud.store_double import StoreDouble
+from tests.support.buckets import write_over
 
 RECORD = LeaseRecord(owner="a", generation=1, renewal=1, seconds=30.0)
 

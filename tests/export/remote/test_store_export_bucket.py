@@ -18,10 +18,10 @@ from chatrest.export import Plan, changes, export, read, verify
 from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.remote.store_export import StoreExport, store_export
 from chatrest.export.run.folder_run import export_folder
-from tests.buckets import write_over
 from tests.cloud.store_double import StoreDouble
 from tests.export.remote.stores import assert_bucket
-from tests.export_runs import hide, raws_of, served
+from tests.support.buckets import write_over
+from tests.support.export_runs import hide, raws_of, served
 
 ADDRESS = "s3://bucket/chat"
 PLANS = {

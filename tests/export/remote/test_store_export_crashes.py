@@ -22,10 +22,10 @@ from chatrest.export.plan.report import Progress
 from chatrest.export.remote.store_export import Sleep, StoreExport, store_export
 from chatrest.export.run.folder_run import export_folder
 from chatrest.export.run.monitor import Monitor
-from tests.buckets import write_over
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.export.remote.stores import Publications, assert_bucket
-from tests.simulated_crashes import instants
+from tests.support.buckets import write_over
+from tests.support.simulated_crashes import instants
 
 pytestmark = pytest.mark.nightly
 

@@ -9,9 +9,9 @@ from chatrest.emulator import Emulator
 from chatrest.export import Plan, Report, estimate, export, read, read_raw, runs, verify
 from chatrest.export.remote.store_export import store_export
 from chatrest.export.run.folder_run import export_folder
-from tests.buckets import ADDRESS, Buckets
 from tests.export.dataset.file_server import file_server
-from tests.scripted_server import no_wait
+from tests.support.buckets import ADDRESS, Buckets
+from tests.support.scripted_server import no_wait
 
 pytestmark = pytest.mark.usefixtures("buckets")
 

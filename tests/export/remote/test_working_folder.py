@@ -17,8 +17,8 @@ from chatrest.export.remote.store_export import store_export
 from chatrest.export.run.folder_run import ExportOptions, export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.export.remote.stores import Publications, assert_bucket
-from tests.export_runs import assert_whole, edit, files_of, hide, manifest_of, served
-from tests.simulated_crashes import Fate, dies, instants
+from tests.support.export_runs import assert_whole, edit, files_of, hide, manifest_of, served
+from tests.support.simulated_crashes import Fate, dies, instants
 
 ADDRESS = "s3://bucket/chat"
 ALL = 10**9

@@ -11,7 +11,7 @@ from chatrest.emulator import Emulator
 from chatrest.export import Plan, read
 from chatrest.export.plan.app_file import AppExport
 from chatrest.export.run.apps import AppResult, export_apps
-from tests.buckets import Buckets
+from tests.support.buckets import Buckets
 
 
 async def started(stack: AsyncExitStack, count: int) -> list[Emulator]:

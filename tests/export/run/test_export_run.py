@@ -12,7 +12,7 @@ from chatrest.emulator import First, Status
 from chatrest.emulator.store import Store
 from chatrest.export import Phase, Plan, Progress, export
 from chatrest.export.fetch import list_reader
-from tests.export_runs import (
+from tests.support.export_runs import (
     GROUPS,
     MIXED,
     USERS,
@@ -29,7 +29,7 @@ from tests.export_runs import (
     served,
     to_user,
 )
-from tests.list_faults import ListFault
+from tests.support.list_faults import ListFault
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

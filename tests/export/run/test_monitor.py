@@ -5,7 +5,7 @@ from typing import Any
 
 from chatrest.export.plan.report import Phase, Progress
 from chatrest.export.run.monitor import Monitor
-from tests.cases import loop_over
+from tests.support.cases import loop_over
 
 
 class _Clock:

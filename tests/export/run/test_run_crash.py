@@ -14,9 +14,18 @@ from chatrest.export.fetch import page_queue
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.store.formats import Lines
-from tests.damaged_exports import MIXED
-from tests.export_runs import Served, assert_whole, edit, files_of, hide, history_of, manifest_of, served
-from tests.simulated_crashes import Fate, ForgetfulFate, dies, instants
+from tests.support.damaged_exports import MIXED
+from tests.support.export_runs import (
+    Served,
+    assert_whole,
+    edit,
+    files_of,
+    hide,
+    history_of,
+    manifest_of,
+    served,
+)
+from tests.support.simulated_crashes import Fate, ForgetfulFate, dies, instants
 
 pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("small_pages", "tidy")]
 

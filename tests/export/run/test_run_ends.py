@@ -32,11 +32,11 @@ from chatrest.export.plan.ownership import OwnershipRules, Source
 from chatrest.export.run.folder_run import export_folder
 from chatrest.export.store import NewRows
 from chatrest.export.store.disk import Disk
-from tests.cases import loop_over
-from tests.export_runs import MIXED, Meanwhile, manifest_of, raws_of, served
-from tests.scripted_session import turns
-from tests.simulated_crashes import wrap_connections
-from tests.small_service import SmallService, talk
+from tests.support.cases import loop_over
+from tests.support.export_runs import MIXED, Meanwhile, manifest_of, raws_of, served
+from tests.support.scripted_session import turns
+from tests.support.simulated_crashes import wrap_connections
+from tests.support.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

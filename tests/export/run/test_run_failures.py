@@ -11,8 +11,8 @@ from chatrest.emulator import Fault, OutgoingReply, Status
 from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.export import Plan, Progress, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from tests.export_runs import assert_holds, assert_proven, assert_whole, served
-from tests.small_service import Record, SmallService, talk
+from tests.support.export_runs import assert_holds, assert_proven, assert_whole, served
+from tests.support.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

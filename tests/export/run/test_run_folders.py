@@ -18,8 +18,8 @@ from chatrest.export.folder import journal
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.run.folder_run import export_folder
 from chatrest.export.store.disk import Disk
-from tests.cases import loop_over
-from tests.export_runs import MIXED, assert_whole, manifest_of, records, served
+from tests.support.cases import loop_over
+from tests.support.export_runs import MIXED, assert_whole, manifest_of, records, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

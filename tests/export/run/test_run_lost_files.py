@@ -8,8 +8,8 @@ import pytest
 
 from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export, verify
-from tests.damaged_exports import MIXED
-from tests.export_runs import (
+from tests.support.damaged_exports import MIXED
+from tests.support.export_runs import (
     assert_holds,
     assert_whole,
     edit,

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from chatrest import AsyncSession
 from chatrest.export import Plan, export, verify
-from tests.export_runs import ids_of
-from tests.small_service import START, CompatibleService, Record, SmallService, talk as talk_of_ann
+from tests.support.export_runs import ids_of
+from tests.support.small_service import START, CompatibleService, Record, SmallService, talk as talk_of_ann
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

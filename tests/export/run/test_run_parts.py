@@ -26,9 +26,9 @@ from chatrest.export.read.exports import addresses_of
 from chatrest.export.read.facts import facts_of
 from chatrest.export.run.folder_run import ExportOptions
 from chatrest.export.run.run_parts import export_parts
-from tests.export_runs import on_one_line, raws_of, served
-from tests.part_service import ChangingService, parts_in, parts_of, stored
-from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath, dying_journal
+from tests.support.export_runs import on_one_line, raws_of, served
+from tests.support.part_service import ChangingService, parts_in, parts_of, stored
+from tests.support.simulated_crashes import DyingDisk, Fate, ProcessDeath, dying_journal
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

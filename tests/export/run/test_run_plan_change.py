@@ -9,8 +9,8 @@ import pytest
 from chatrest import App, AsyncSession, AuthenticationError, RequestInvalidError
 from chatrest.export import Plan, Report, estimate, export, read, runs, verify
 from chatrest.export.folder.manifest import read as read_manifest
-from tests.export_runs import START, USERS, Served, assert_whole, hide, served, to_user
-from tests.small_service import SmallService, talk
+from tests.support.export_runs import START, USERS, Served, assert_whole, hide, served, to_user
+from tests.support.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages")
 

@@ -11,8 +11,8 @@ from chatrest.emulator import First, Status
 from chatrest.errors import AuthenticationError
 from chatrest.export import Plan, changes, export
 from chatrest.export.fetch import list_reader
-from tests.damaged_exports import MIXED
-from tests.export_runs import (
+from tests.support.damaged_exports import MIXED
+from tests.support.export_runs import (
     MONTH,
     START,
     assert_whole,
@@ -25,8 +25,8 @@ from tests.export_runs import (
     served,
     show,
 )
-from tests.simulated_crashes import Fate, dies, instants
-from tests.small_service import SmallService, talk
+from tests.support.simulated_crashes import Fate, dies, instants
+from tests.support.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 

@@ -21,8 +21,19 @@ from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.plan.file_names import HISTORY
 from chatrest.export.plan.message_ids import ids_of, key_of
 from chatrest.export.plan.ownership import Source
-from tests.export_runs import GROUPS, START, USERS, Served, edit, files_of, forget_user, hide, raws_of, served
-from tests.simulated_crashes import Fate, dies
+from tests.support.export_runs import (
+    GROUPS,
+    START,
+    USERS,
+    Served,
+    edit,
+    files_of,
+    forget_user,
+    hide,
+    raws_of,
+    served,
+)
+from tests.support.simulated_crashes import Fate, dies
 
 FORMATS: list[dict[str, Any]] = [
     {},

@@ -10,9 +10,9 @@ from aiohttp import web
 
 from chatrest.export import Plan, export
 from chatrest.export.fetch.page_check import Window
-from tests.cases import loop_over
-from tests.export_runs import ids_of, manifest_of
-from tests.small_service import START, Record, SmallService, talk
+from tests.support.cases import loop_over
+from tests.support.export_runs import ids_of, manifest_of
+from tests.support.small_service import START, Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("tidy")
 

@@ -20,11 +20,11 @@ from chatrest.export.folder.tables import AttachmentRow
 from chatrest.export.read.facts import facts_of
 from chatrest.export.seal.bag import info_of
 from chatrest.export.verify.audit_report import write_report
-from tests.buckets import ADDRESS, Buckets
-from tests.cases import loop_over
-from tests.damaged_exports import MIXED, change_journal, contents_of, places_of, vouch_for_journal
-from tests.export_runs import edit, served
-from tests.stored_exports import StoredExport, StoredParts, StoredRuns, record
+from tests.support.buckets import ADDRESS, Buckets
+from tests.support.cases import loop_over
+from tests.support.damaged_exports import MIXED, change_journal, contents_of, places_of, vouch_for_journal
+from tests.support.export_runs import edit, served
+from tests.support.stored_exports import StoredExport, StoredParts, StoredRuns, record
 
 
 @pytest.fixture

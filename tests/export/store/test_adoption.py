@@ -13,7 +13,7 @@ from chatrest.export.plan.message_ids import ids_of
 from chatrest.export.store import NewRows, salvage
 from chatrest.export.store.disk import Disk
 from chatrest.export.store.store_journal import NAME
-from tests.scripted_store import (
+from tests.support.scripted_store import (
     COUNT,
     FORMATS,
     LATER,
@@ -30,7 +30,7 @@ from tests.scripted_store import (
     texts_of,
     texts_on_disk,
 )
-from tests.simulated_crashes import DyingDisk, Fate, ProcessDeath
+from tests.support.simulated_crashes import DyingDisk, Fate, ProcessDeath
 
 ALL = {*range(1, COUNT + 1), *LATER}
 

@@ -9,7 +9,7 @@ from chatrest._core.replies.rows import UNKNOWN, row_of
 from chatrest.export.store import NewRows
 from chatrest.export.store.disk import Disk, error_path
 from chatrest.export.store.formats import NewFile
-from tests.scripted_store import (
+from tests.support.scripted_store import (
     FORMATS,
     PARTITIONS,
     changes,

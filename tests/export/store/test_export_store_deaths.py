@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scripted_store import die
+from tests.support.scripted_store import die
 
 LAYOUTS = [
     ("plain", "none"), ("plain", "source"), ("plain", "month"), ("gzip", "source"), ("zstd", "none"),

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from chatrest import _storage as storage
-from tests.scripted_store import differences, opened, page, texts_of
-from tests.simulated_crashes import wrap_connections
+from tests.support.scripted_store import differences, opened, page, texts_of
+from tests.support.simulated_crashes import wrap_connections
 
 
 class SpyLock:

@@ -10,8 +10,8 @@ import pytest
 
 from chatrest._resources import collection
 from chatrest.export import Plan, export
-from tests.damaged_exports import COUNT, MIXED, PLANS
-from tests.export_runs import edit, served
+from tests.support.damaged_exports import COUNT, MIXED, PLANS
+from tests.support.export_runs import edit, served
 
 
 async def _made(out: Path, **plan: Any) -> None:

@@ -14,8 +14,8 @@ from chatrest import ChatRestError, RequestInvalidError
 from chatrest._cli.root import root
 from chatrest.export import Plan, export, seal, verify
 from chatrest.export.verify.audit_report import write_report
-from tests.export_runs import served
-from tests.stored_exports import StoredParts, StoredRuns, record
+from tests.support.export_runs import served
+from tests.support.stored_exports import StoredParts, StoredRuns, record
 
 
 def report_of(out: Path, tmp_path: Path) -> dict[str, list[list[str]]]:

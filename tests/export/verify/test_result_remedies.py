@@ -13,8 +13,8 @@ from chatrest.export import Plan, Problem, Remedy, export, read_raw, verify
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.plan.file_names import DAMAGED
-from tests.cases import loop_over
-from tests.damaged_exports import (
+from tests.support.cases import loop_over
+from tests.support.damaged_exports import (
     COUNT,
     MIXED,
     change_journal,
@@ -23,7 +23,7 @@ from tests.damaged_exports import (
     rewrite,
     vouch_for_journal,
 )
-from tests.export_runs import Served, edit, files_of, hide, history_of, manifest_of, served
+from tests.support.export_runs import Served, edit, files_of, hide, history_of, manifest_of, served
 
 HIDDEN = 40
 """A message that the service has deleted since it was exported."""

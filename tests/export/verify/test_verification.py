@@ -21,7 +21,7 @@ from chatrest.export.formats.stored_records import compression
 from chatrest.export.plan.id_set import IdSet
 from chatrest.export.read.facts import facts_of
 from chatrest.export.verify.result import MAX_PROBLEMS
-from tests.damaged_exports import (
+from tests.support.damaged_exports import (
     COUNT,
     PLANS,
     change_entry,
@@ -36,7 +36,7 @@ from tests.damaged_exports import (
     rewrite,
     vouch_for_journal,
 )
-from tests.export_runs import manifest_of, raws_of, served
+from tests.support.export_runs import manifest_of, raws_of, served
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -18,7 +18,7 @@ from chatrest.export.folder.export_folder import ExportFolder
 from chatrest.export.folder.journal import NAME as JOURNAL
 from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.read.facts import facts_of
-from tests.damaged_exports import (
+from tests.support.damaged_exports import (
     COUNT,
     MIXED,
     PLANS,
@@ -32,8 +32,8 @@ from tests.damaged_exports import (
     places_of,
     vouch_for_journal,
 )
-from tests.export_runs import Served, assert_whole, files_of, manifest_of, one_thread, raws_of, served
-from tests.stored_exports import StoredRuns, record
+from tests.support.export_runs import Served, assert_whole, files_of, manifest_of, one_thread, raws_of, served
+from tests.support.stored_exports import StoredRuns, record
 
 APP_ID = "emulated"
 

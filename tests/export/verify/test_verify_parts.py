@@ -8,9 +8,9 @@ import pytest
 from chatrest.export import Plan, export, seal, verify
 from chatrest.export.plan.parts import NAME as PARTS, Foreign
 from chatrest.export.read.facts import facts_of
-from tests.damaged_exports import contents_of, flipped, places_of
-from tests.export_runs import served
-from tests.stored_exports import StoredParts, StoredRuns, record
+from tests.support.damaged_exports import contents_of, flipped, places_of
+from tests.support.export_runs import served
+from tests.support.stored_exports import StoredParts, StoredRuns, record
 
 
 @pytest.fixture

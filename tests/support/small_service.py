@@ -8,7 +8,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from chatrest import App, AsyncSession
-from tests.scripted_server import no_wait
+from tests.support.scripted_server import no_wait
 
 Record: TypeAlias = dict[str, Any]
 START = 1_600_000_000

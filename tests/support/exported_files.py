@@ -11,7 +11,7 @@ from chatrest._core.replies.rows import Row, row_of, rows
 from chatrest.export.folder.changed_messages import ReplacedMessages
 from chatrest.export.plan.export_plan import Plan
 from chatrest.export.plan.ownership import Source
-from tests.stored_exports import START as SEPTEMBER, StoredExport
+from tests.support.stored_exports import START as SEPTEMBER, StoredExport
 
 ALICE, BOB = Source("user", ("alice",)), Source("user", ("bob",))
 OCTOBER = 1_602_000_000

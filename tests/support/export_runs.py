@@ -29,7 +29,7 @@ from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export
 from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
-from tests.scripted_server import no_wait
+from tests.support.scripted_server import no_wait
 
 USERS: Final = ("ann", "bob", "cat", "dan", "eve")
 """The users of `fill`; eve has no messages."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from chatrest.emulator.store import Store
 from chatrest.export.plan.parts import NAME, Parts
-from tests.export_runs import START, edit, raws_of
+from tests.support.export_runs import START, edit, raws_of
 
 
 class ChangingService:

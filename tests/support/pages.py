@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parent.parent
+ROOT: Final = Path(__file__).parents[2]
 GUIDE: Final = ROOT / "chatrest" / "guide"
 PAGES: Final = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import Any, Final
 import chatrest
 from chatrest._resources import COLLECTIONS, collection_class
 
-ROOT: Final = Path(__file__).parent.parent
+ROOT: Final = Path(__file__).parents[2]
 GUIDE: Final = ROOT / "chatrest" / "guide"
 _PART: Final = re.compile(r"^## (.+)$", re.MULTILINE)
 _ENTRY: Final = re.compile(r"^- \[([^\]]+)\]\(([^)#]+\.md)\)", re.MULTILINE)

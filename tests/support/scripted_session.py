@@ -12,7 +12,7 @@ from chatrest._core.requests.arguments import Timeouts
 from chatrest._core.requests.wire import Request
 from chatrest._network.transport import Reply
 from chatrest._telemetry import Telemetry
-from tests.scripted_server import KEY, Time
+from tests.support.scripted_server import KEY, Time
 
 PAGE = b'{"data":[],"meta":{}}'
 UID = "uid-of-somebody"

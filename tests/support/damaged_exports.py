@@ -11,7 +11,7 @@ from msgspec import structs
 from chatrest.export import Problem, VerifyResult, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.folder.manifest import NAME as MANIFEST, FileEntry, encode
-from tests.export_runs import GROUPS, manifest_of
+from tests.support.export_runs import GROUPS, manifest_of
 
 PLANS: dict[str, dict[str, Any]] = {
     "plain": {},

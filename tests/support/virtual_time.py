@@ -1,6 +1,6 @@
 """An event loop in virtual time, beside real sockets: hours of waiting take no time.
 
-    from tests.virtual_time import run
+    from tests.support.virtual_time import run
 
     async def main() -> None:
         clock = asyncio.get_running_loop().time

@@ -15,7 +15,14 @@ from chatrest.export.store import Changes, Difference, ExportStore, NewRows, Row
 from chatrest.export.store.disk import Disk, make_folder
 from chatrest.export.store.formats import Format, Lines, Parquet, file_sha256, format_of
 from chatrest.export.store.store_journal import NAME, StoreJournal
-from tests.simulated_crashes import DyingDisk, Fate, ForgetfulDisk, ForgetfulFate, ProcessDeath, dying_journal
+from tests.support.simulated_crashes import (
+    DyingDisk,
+    Fate,
+    ForgetfulDisk,
+    ForgetfulFate,
+    ProcessDeath,
+    dying_journal,
+)
 
 FORMATS: dict[str, Callable[[], Format]] = {
     "plain": lambda: Lines("none"),

@@ -1,4 +1,4 @@
-"""The reference of all operations, made from the one table: `python -m tests.reference` prints it.
+"""The reference of all operations, made from the one table: `python -m tests.support.reference` prints it.
 
 It is kept as `chatrest/guide/operations.md`; a test compares the two.
 """
@@ -30,7 +30,7 @@ selects everything, `cursor` continues a list, and `on_behalf_of` is the acting 
 session's view. A wrong argument is a `RequestInvalidError`, and nothing is sent. The other errors are those
 of the page [errors](errors.md). "Sent once" means that a request is not repeated if its reply is lost.
 
-This file is made by `python -m tests.reference`.
+This file is made by `python -m tests.support.reference`.
 """
 _WISHES: Final = """
 add a user: users.create
