@@ -21,8 +21,10 @@ _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*(?::[0-9]{{1,5}})?")
 _KEY = re.compile(r"[\x21-\x7e]+")
 _SCHEME = re.compile(r"[A-Za-z]{1,6}://")
-_SHOWN_URL = re.compile(rf"(?:{_SCHEME.pattern}|(?=[^/]*[.:])){_DOMAIN.pattern}(?:/[\w./-]*)?", re.ASCII)
-"""An address that an error shows: with a host, but no user, query or fragment; a key is not of this form."""
+_SHOWN_URL = re.compile(
+    rf"(?!.*\w{{20}})(?:{_SCHEME.pattern}|(?=[^/]*[.:])){_DOMAIN.pattern}(?:/[\w./-]*)?", re.ASCII
+)
+"""An address that an error shows: it has a host, no user, query or fragment, and no word as long as a key."""
 _ADDRESS: Final = "https://host[:port][/path], or http:// to loopback,"
 _MAX_SHOWN: Final = 12
 """Characters of a wrong text that an error shows: a longer one may be the key, if arguments are swapped."""

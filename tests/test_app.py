@@ -160,6 +160,7 @@ def test_loopback_is_this_machine(host: str, is_local: bool) -> None:
         ("https://u:pa55@x.com", "'https://…'"), ("https://x.com?a=pa55", "'https://…'"),
         ("http://pa55k3y.com", "'http://…'"), ("u:pa55@x.com", "[text of 12 characters]"),
         ("c2VjcmV0/a2V5", "[text of 13 characters]"), (["pa55"], "[list]"),
+        ("http://x.com/c2VjcmV0a2V5c2VjcmV0", "'http://…'"),
     ],
 )  # fmt: skip
 def test_the_error_of_an_address_hides_possible_secrets(url: object, given: str) -> None:
