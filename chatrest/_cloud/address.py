@@ -10,10 +10,13 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from .._texts import missing_extra
 from ..errors import RequestInvalidError
+from .store_errors import VARIABLES
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as Client
@@ -26,11 +29,6 @@ _ENDPOINTS: Final[Mapping[Scheme, tuple[str, ...]]] = {
     "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
     "gs": ("GOOGLE_BASE_URL",),
     "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
-}
-_VARIABLES: Final[Mapping[Scheme, str]] = {
-    "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
-    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
-    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
 }
 _URL: Final = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 _MAX_WAIT: Final = 15.0
@@ -52,6 +50,14 @@ class StoreAddress(NamedTuple):
 def is_address(text: str) -> bool:
     """Return True for a text that is meant as an address and not as a folder's path."""
     return "://" in text
+
+
+def check_outside(out: str | PathLike[str], path: str | PathLike[str], name: str) -> None:
+    """Raise `RequestInvalidError` for a path in the folder of the export `out`; `name` is the argument's."""
+    is_inside = Path(path).resolve().is_relative_to(Path(out).resolve())
+    if is_inside and not (isinstance(out, str) and is_address(out)):
+        expected = f"a place outside of the folder of the export, {str(out)!r}"
+        raise RequestInvalidError(f"{name} = {str(path)!r}: expected {expected}", name=name)
 
 
 def parse_address(text: str) -> StoreAddress:
@@ -170,5 +176,5 @@ def client_of(address: StoreAddress, limits: RequestLimits) -> "Client":
         return client
     raise RequestInvalidError(
         f"{address}: the credentials or the endpoint in the environment variables are missing or wrong; "
-        f"they are read from {_VARIABLES[scheme]}"
+        f"they are read from {VARIABLES[scheme]}"
     )

@@ -18,6 +18,12 @@ _STATUS: Final = re.compile(r"status code: (\d{3})|status: (\d{3}),")
 _CODE: Final = re.compile(r"<Code>([A-Za-z]{1,60})</Code>")
 _RETRIES: Final = re.compile(r"after (\d+) retries")
 _KIND: Final = re.compile(r"kind: (Connect|Request|Timeout|Interrupted|Decode|Unknown)\b")
+VARIABLES: Final[Mapping[str, str]] = {
+    "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
+"""Those that have the credentials and the endpoint, by the scheme of an address."""
 _CREDENTIALS: Final = re.compile(r"credential|oauth|token", re.IGNORECASE)
 _METADATA_SERVICE: Final = re.compile(
     r"169\.254\.169\.254|fd00:ec2::254|metadata\.google\.internal|CredentialProvider"
@@ -102,7 +108,7 @@ def store_error(error: Exception, action: str, target: str) -> ObjectStoreError:
         error_class = ObjectChangedError
     elif isinstance(error, NotImplementedError) or status == "501":
         error_class = ConditionUnsupportedError
-    reason = _reason(error, text, status, code) or _WORDS.get(error_class)
+    reason = _reason(error, text, status, code, target) or _WORDS.get(error_class)
     reason = reason or f"the store's client failed ({type(error).__name__})"
     result = error_class(f"could not {action} {target}: {reason}")
     result.status = int(status) if status else None
@@ -115,12 +121,14 @@ def _first_match(pattern: re.Pattern[str], text: str) -> str:
     return next(filter(None, match.groups())) if match else ""
 
 
-def _reason(error: Exception, text: str, status: str, code: str) -> str:
+def _reason(error: Exception, text: str, status: str, code: str, target: str) -> str:
     """Return what the text of an error shows; empty if its class says it all."""
     retries = _first_match(_RETRIES, text)
     requests = f" ({int(retries) + 1} requests)" if retries else ""
     if _METADATA_SERVICE.search(text):
-        return "the environment variables have no credentials, and no metadata service gave any"
+        names = VARIABLES.get(target.partition(":")[0], "those of the store")
+        lack = "the environment variables have no credentials, and no metadata service gave any"
+        return f"{lack}: expected {names}"
     if status:
         return f"the store answered {status}{code and f' {code}'}{requests}{_HINTS.get(code, '')}"
     if isinstance(error, FileNotFoundError | FileExistsError | NotImplementedError):

@@ -38,7 +38,7 @@ PARTITIONS: dict[str, Callable[[int, int], str]] = {
 
 
 def kinds_of(name: str) -> dict[str, RowKind]:
-    return {"messages": RowKind(FORMATS[name]()), "history": RowKind(Lines("none"), by_content=True)}
+    return {"messages": RowKind(FORMATS[name]()), "history": RowKind(Lines("none"), identity="content")}
 
 
 def row(key: int | str, text: str = "hello") -> Row:

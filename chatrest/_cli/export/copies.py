@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 import click
 from msgspec import structs
 
+from ..._cloud.address import check_outside
 from ..._texts import plural, size
 from ...errors import ChatRestError
 from .. import streams
-from ..command_options import AS_JSON, QUIET, LocalPath, check_outside, option_table
+from ..command_options import AS_JSON, QUIET, LocalPath, option_table
+from ..environment import invocation
 from ..streams import ProgressLine
 
 if TYPE_CHECKING:
@@ -79,7 +81,6 @@ def load(out: str, database: str, deleted: str | None, as_json: bool, quiet: boo
     """
     from ...database import load as load_export  # imports what a help text does not need
 
-    check_outside(out, database.removeprefix("sqlite:///"))
     with ProgressLine(quiet=quiet) as line:
         line.show("loading the export")
         report = load_export(
@@ -140,7 +141,7 @@ def verify(out: str, root: str | None, report: Path | None, as_json: bool, quiet
 
     if report is not None:
         check_name(report)
-        check_outside(out, report)
+        check_outside(out, report, "report")
     with ProgressLine(quiet=quiet) as line:
         result = verify_export(out, root=root and root.lower(), progress=partial(line.share, "verifying"))
     if report is not None:
@@ -149,7 +150,7 @@ def verify(out: str, root: str | None, report: Path | None, as_json: bool, quiet
         streams.write_json({"export": str(out), **structs.asdict(result), "count": result.count})
     else:
         for each in [*_grouped(result.problems[:PROBLEMS_SHOWN]), *result.notes[:PROBLEMS_SHOWN]]:
-            streams.warn(str(each))
+            streams.warn(str(each).replace("`chatrest ", f"`{invocation()} "))
     if not result.ok:
         raise ChatRestError(_failure_text(out, result))
     if not quiet and not as_json:

@@ -41,7 +41,7 @@ from ..plan.message_ids import LAST, ids_of, number, numbers_in
 from ..plan.ownership import Source
 from ..plan.parts import NightFindings
 from .jobs import ListJob, ListPiece, unread_jobs
-from .page_check import ENDS, Window, falls
+from .page_check import PARTIES, Window, falls
 from .piece_reader import NotOrderedByIdError, PositionRefusedError, piece_pages
 from .source_list import SourceList, goes_backwards, in_order, newest
 from .worker_pool import WorkerPool
@@ -133,7 +133,7 @@ class AppListReader:
         if ids_of(rows).others:
             raise _DisprovedError
         for row in rows:
-            claimants = [*self._claimants(*ENDS(row))]
+            claimants = [*self._claimants(*PARTIES(row))]
             if claimants:
                 claimed.append(row)
                 self._senders.update(claimants[:1] if row.receiver_type != "user" else ())
@@ -204,8 +204,8 @@ def skippable_jobs(plan: Plan, journal: Journal, sources: Iterable[SourceState],
     sources = list(sources)
     end = max((state.proven for state in sources), default=0)
     proven = (state for state in sources if state.proven == end > 0 and state.state == "open")
-    left = unread_jobs(journal, proven, max(until, end + 1))
-    return [work for work in left if work.state.order != "other" and len(work.gaps) == 1]
+    unread = unread_jobs(journal, proven, max(until, end + 1))
+    return [job for job in unread if job.state.order != "other" and len(job.gaps) == 1]
 
 
 async def prove_by_app_list(
@@ -214,21 +214,21 @@ async def prove_by_app_list(
     """Write what the app's own list shows as new up to the id `until`; return True if the ends of sources are
     proven by it. Where not, nothing is lost: each source has to be asked then, and what was written stays.
     """
-    journal, works = pool.export.journal, {work.source: work for work in eligible}
-    after, check = max(work.state.proven for work in works.values()), pool.check
+    journal, jobs = pool.export.journal, {job.source: job for job in eligible}
+    after, check = max(job.state.proven for job in jobs.values()), pool.check
     reader = AppListReader(session, pool.export.plan, check.window, check.rules.claimants, after, until)
 
     async def take(rows: list[Row]) -> None:
         await pool.commit([check.page(ListJob(sources.add_app_list(), purpose="missing"), rows)])
 
     # Behind the last message of a list is the gap that is left of it.
-    lately = sorted(works, key=lambda source: (-works[source].gaps[0].after, str(source)))
-    if not await reader.read(len(works) // 2, take, lately, works.__contains__):
+    lately = sorted(jobs, key=lambda source: (-jobs[source].gaps[0].after, str(source)))
+    if not await reader.read(len(jobs) // 2, take, lately, jobs.__contains__):
         return False
     with journal.transaction():
         journal[RUNS] = str(runs_by_app_list(journal) + 1)
-        for work in works.values():
-            journal.note_proven(work.state.number, until)
+        for job in jobs.values():
+            journal.note_proven(job.state.number, until)
     return True
 
 

@@ -31,7 +31,7 @@ from ..plan.ownership import OwnershipRules, Source
 from ..plan.parts import PartOwner
 from .jobs import ListJob
 
-ENDS: Final = attrgetter("sender", "receiver", "receiver_type")
+PARTIES: Final = attrgetter("sender", "receiver", "receiver_type")
 _DISORDER: Final = 300
 """Seconds by which the times of a list may go back: as far as the clocks of a service disagree."""
 
@@ -162,12 +162,12 @@ class PageCheck:
     def _divided(self, rows: list[Row]) -> tuple[list[Row], ForeignMessages | None]:
         if self._owner is None or not rows:
             return rows, None
-        ends = list(map(ENDS, rows))
-        owners = {names: self._owner(*names) for names in set(ends)}
+        parties = list(map(PARTIES, rows))
+        owners = {names: self._owner(*names) for names in set(parties)}
         if all(owner.part == self._part for owner in owners.values()):
             return rows, None
         own, foreign, unlisted = list[Row](), dict[int, list[Row]](), dict[int, list[Row]]()
-        for row, names in zip(rows, ends, strict=True):
+        for row, names in zip(rows, parties, strict=True):
             owner = owners[names]
             if owner.part == self._part:
                 own.append(row)
@@ -179,7 +179,7 @@ class PageCheck:
 
     def by_writer(self, source: Source, rows: list[Row]) -> list[SourceRows]:
         by_writer: dict[Source, list[Row]] = {}
-        for row, names in zip(rows, list(map(ENDS, rows)), strict=True):
+        for row, names in zip(rows, list(map(PARTIES, rows)), strict=True):
             by_writer.setdefault(self.rules.writer(*names) or source, []).append(row)
         return [SourceRows(writer, own, ids_of(own)) for writer, own in by_writer.items()]
 
@@ -242,8 +242,8 @@ def partition_page(rows: list[Row], rules: OwnershipRules, source: Source) -> li
     """Return the rows that a source writes: its own, and those that no source claims."""
     if rules.writes_all(source):
         return rows
-    ends = list(map(ENDS, rows))
+    parties = list(map(PARTIES, rows))
     # Most pages are of a few conversations, and a source's own.
-    distinct = set(ends)
+    distinct = set(parties)
     own = {names for names in distinct if rules.writes(source, *names)}
-    return rows if len(own) == len(distinct) else list(compress(rows, map(own.__contains__, ends)))
+    return rows if len(own) == len(distinct) else list(compress(rows, map(own.__contains__, parties)))

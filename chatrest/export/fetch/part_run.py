@@ -162,7 +162,7 @@ def _source_number(journal: Journal) -> int:
 def _unseen(export: ExportFolder, ids: PageIds) -> PageIds:
     """Return the ids that are neither on disk nor shown by a list of this part: few of many millions."""
     journal = export.journal
-    known_ids = export.store.written | journal.seen()
+    known_ids = export.store.written | journal.expected_ids()
     named = journal.numbers_of_names(ids.others)
     others = {key: row for key, row in ids.others.items() if named.get(key, 0) not in known_ids}
     return PageIds(ids.numbers - known_ids, others)

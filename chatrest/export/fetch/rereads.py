@@ -70,8 +70,8 @@ class Rereads:
         if not await in_thread(lambda: self._export.at_rest(self._export.store.missing)):
             return True
         asked: dict[int, IdSet] = {}
-        while works := await in_thread(lambda: list(self._missing(asked))):
-            await self._pool.read_again(works)
+        while jobs := await in_thread(lambda: list(self._missing(asked))):
+            await self._pool.read_again(jobs)
         await self._ask_one_by_one()
         await self._pool.salvage()
         return await in_thread(self._note_missing)
@@ -208,7 +208,7 @@ class Rereads:
             for state, ids in self._by_source(new, self._journal.sources())
         )
         left = unfinished_rechecks(self._journal, self._sources.plan_sources)
-        if all(self._sources.is_deleted(work.state) for work in left):
+        if all(self._sources.is_deleted(job.state) for job in left):
             with self._journal.transaction():
                 self._journal.rechecks.end()
         return count

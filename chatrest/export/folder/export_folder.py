@@ -177,7 +177,8 @@ class ExportFolder:
         included.
         """
         for file in self.journal.files("open", "sealed"):
-            blocks = self.journal.blocks(file.number) if self.store.files.kind(file.stem).has_ids else ()
+            has_ids = self.store.files.kind(file.stem).identity == "id"
+            blocks = self.journal.blocks(file.number) if has_ids else ()
             if any(_may_hold(block, first, last, since) for block in blocks):
                 for piece in self.store.files.records(file):
                     yield from map(row_of, piece.raws)

@@ -140,7 +140,5 @@ def kinds_of_plan(plan: Plan) -> dict[str, RowKind]:
     """Return the kinds of rows that an export's store holds: all but messages are lines in every format."""
     own = format_of_plan(plan)
     lines = own if isinstance(own, Lines) else Lines("none")
-    messages = {STEM: RowKind(own), HISTORY: RowKind(lines, by_content=True)}
-    return messages | {
-        table_stem(table): RowKind(lines, is_snapshot=True) for table in (*TABLES, ATTACHMENTS)
-    }
+    messages = {STEM: RowKind(own), HISTORY: RowKind(lines, identity="content")}
+    return messages | {table_stem(table): RowKind(lines, identity="none") for table in (*TABLES, ATTACHMENTS)}

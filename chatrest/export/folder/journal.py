@@ -133,10 +133,9 @@ class Journal(StoreJournal):
     def run(self) -> int:
         return self.news.run
 
-    def seen(self, source: int | None = None) -> IdSet:
-        """Return the ids that the list of a source has shown; None is any, without what other parts write."""
-        ids = super().seen(source)
-        return ids - self.outgoing.ids() if source is None and self["part"] else ids
+    def expected_ids(self) -> IdSet:
+        """Return the ids that lists have shown, without those that other parts write."""
+        return self.seen() - self.outgoing.ids() if self["part"] else self.seen()
 
     def rows_sha256(self) -> str:
         """Return a SHA-256 of all rows in the order of their keys: a changed value gives another one.

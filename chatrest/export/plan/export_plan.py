@@ -245,8 +245,8 @@ def _name(name: str, value: str) -> str:
 
 
 def _pair(name: str, pair: Any) -> tuple[str, str]:
-    fits = isinstance(pair, tuple) and len(pair) == 2 and pair[0] != pair[1]
-    check(fits, name, pair, "two different uids")
+    check(isinstance(pair, tuple) and len(pair) == 2, name, pair, "two different uids")
+    check(pair[0] != pair[1], name, " ".join(map(str, pair)), "two different uids")
     for uid in pair:  # each of them may have to be in the path and in the header
         segment(name, uid)
         check_acting_user(uid, name)

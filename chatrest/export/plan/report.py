@@ -31,6 +31,7 @@ class Phase(StrEnum):
 
     BEGINNING = "beginning"
     WAITING_FOR_LEASE = "waiting for the end of another writer's lease"
+    WAITING_FOR_PROCESS = "waiting for another process"
     COPYING_FROM_STORE = "fetching what is in the store"
     LISTING_SOURCES = "asking what there is"
     READING_NEWS = "asking what is new"
@@ -49,7 +50,7 @@ class Phase(StrEnum):
     @property
     def has_plan(self) -> bool:
         """True once the plan is stored, so that the export can be continued without its options."""
-        return self not in (Phase.BEGINNING, Phase.WAITING_FOR_LEASE, Phase.COPYING_FROM_STORE)
+        return list(Phase).index(self) > list(Phase).index(Phase.COPYING_FROM_STORE)
 
 
 class Progress:

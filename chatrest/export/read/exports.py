@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ..._cloud.address import is_address
 from ..._cloud.store_errors import ObjectNotFoundError
@@ -27,6 +27,7 @@ from ..folder.manifest import NAME as MANIFEST
 from ..folder.part_files import PartFiles, find_parts, is_settled, read_state
 from ..plan.file_names import local_path
 from ..plan.parts import FOREIGN, NAME as PARTS, Parts, is_app_name, part_number
+from ..store.disk import Disk
 from .folder_view import FolderView
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def parts_at(addresses: Collection[ExportAddress]) -> Parts | None:
     return None if stored is None else stored[0]
 
 
-def part_files(out: object, disk: Any = None) -> PartFiles:
+def part_files(out: object, disk: Disk | None = None) -> PartFiles:
     if isinstance(out, str) and is_address(out):
         from ..remote.part_objects import PartObjects
 
@@ -238,9 +239,8 @@ def runs_of(position: object, names: Sequence[str]) -> dict[str, int]:
         if not (unknown := [name for name in runs if name not in names]):
             return {name: runs.get(name, 0) for name in names}
         fault = f"it names {unknown[0]}, which is not in this folder: "
-    expected = (
-        "the number of a run" if is_single else "a position of this folder, such as part=00:5,part=01:7"
-    )
+    own_position = ",".join(f"{name}:1" for name in names[:2])
+    expected = "the number of a run" if is_single else f"a position of this folder, such as {own_position}"
     raise PositionError(
-        f"after = {repr_of(str(position))}: {fault}expected {expected}, or 0 for all", name="after"
+        f"after = {repr_of(position)}: {fault}expected {expected}, or 0 for all", name="after"
     )

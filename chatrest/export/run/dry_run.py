@@ -113,32 +113,32 @@ async def estimate(
     if reads.all_users:
         sources |= {source: None async for source in users(session)}
     new = [each for each in sources if each not in stored.sources]
-    works = [*stored.left, *(ListJob(SourceState(0, each), [Gap(0, until)]) for each in new)]
-    sampled = works[:: max(1, ceil(len(works) / SAMPLES))]
+    jobs = [*stored.left, *(ListJob(SourceState(0, each), [Gap(0, until)]) for each in new)]
+    sampled = jobs[:: max(1, ceil(len(jobs) / SAMPLES))]
     pages, refused = dict[Source, list[Row]](), list[ExportFailure]()
     bulk = session.with_options(priority="bulk")
 
-    async def take(work: ListJob) -> None:
+    async def take(job: ListJob) -> None:
         try:
-            pages[work.source] = await _first_rows(bulk, reads, work)
+            pages[job.source] = await _first_rows(bulk, reads, job)
         except AuthenticationError:
             raise  # no other source would fare better
         except ChatRestError as error:
-            refused.append(ExportFailure.of(work.source, error))
+            refused.append(ExportFailure.of(job.source, error))
 
     await for_each(sampled, take, _AT_ONCE)
     # A page of each list, and the proof of its end if the page has items.
     listing = ceil(len(sources) / MAX_PAGE_SIZE) + 1 if reads.all_users else 0
-    ends = ceil(len(works) * sum(map(bool, pages.values())) / max(1, len(sampled)))
+    ends = ceil(len(jobs) * sum(map(bool, pages.values())) / max(1, len(sampled)))
     return Estimate(
         plan=stored.plan,
         sources=len(sources),
         sampled=len(sampled),
-        whole=len(sources) - len(works),
+        whole=len(sources) - len(jobs),
         refused=refused,
         messages=len({key_of(row) for row in chain(*pages.values()) if (number(row.id) or 0) not in written}),
         newest=None if until == LAST else until,
-        requests=1 + listing + len(works) + stored.rechecks + ends,
+        requests=1 + listing + len(jobs) + stored.rechecks + ends,
         asked=sent_by(session) - sent,
     )
 
@@ -187,11 +187,11 @@ def read_stored(
         return _StoredExport(plan, part, frozenset(each.source for each in states), left, rechecks)
 
 
-async def _first_rows(session: AsyncSession, plan: Plan, work: ListJob) -> list[Row]:
+async def _first_rows(session: AsyncSession, plan: Plan, job: ListJob) -> list[Row]:
     """Return the first page of the unread rest of a list, without what is known."""
     since, end = Window(*plan.window).asked()
     query = MessageQuery(from_timestamp=since, to_timestamp=end, affix="append")
-    walk, gap = work.source.list(Messages(AsRows(session.sender, drops_mismatches=True)), query), work.gaps[0]
+    walk, gap = job.source.list(Messages(AsRows(session.sender, drops_mismatches=True)), query), job.gaps[0]
     if gap.after:
         last = str(gap.after)
         position = gap.position or (("affix", "append"), ("id", last))
@@ -200,4 +200,4 @@ async def _first_rows(session: AsyncSession, plan: Plan, work: ListJob) -> list[
         )
     async with aclosing(walk.pages()) as pages:
         page: Page[Row] | None = await anext(pages, None)
-    return [row for row in Window(*plan.window).within(page.items if page else []) if work.includes(row)]
+    return [row for row in Window(*plan.window).within(page.items if page else []) if job.includes(row)]

@@ -86,7 +86,7 @@ async def export(
         workers=workers,
     )  # fmt: skip
     if parts is not None or part is not None or claim or await has_parts(out):
-        check(part is None or not claim, "claim", claim, "a part by its number, or claim=True")
+        check(part is None or not claim, "part", part, "None, as claim=True runs a part that is free")
         return await export_parts(
             session, out, plan, options, parts=parts, part=part, claim=claim, journal=journal, progress=shown
         )

@@ -144,7 +144,7 @@ class Run:
         self._count(report, amended)
         self._note_sources(report, left)
         unread = [*left, *rereads.left()]
-        if any(work.state.number not in self._pool.findings.errors for work in unread):
+        if any(job.state.number not in self._pool.findings.errors for job in unread):
             report.lacks("some sources are not read to their end")
         if not is_all_shown:
             report.lacks("some messages could not be read from any source that has shown them")
@@ -213,9 +213,9 @@ class Run:
     async def _read_left(self) -> None:
         for count in range(ROUNDS):
             pieces = [
-                self._pool.piece(self._job(work), gap, from_start=count == ROUNDS - 1)
-                for work in self._left()
-                for gap in work.gaps
+                self._pool.piece(self._job(job), gap, from_start=count == ROUNDS - 1)
+                for job in self._left()
+                for gap in job.gaps
             ]
             if not pieces:
                 break

@@ -80,12 +80,13 @@ class Monitor:
         share = min(1.0, progress.covered / progress.ids) if progress.ids else None
         if (share or 0) >= _MIN_SHARE and seconds >= _MIN and done:
             left = max(0, progress.ids - progress.covered) * seconds / done
-        is_shown = left is not None and knows_end and progress.phase is Phase.WALKING
+        is_walking = progress.phase is Phase.WALKING
+        is_shown = left is not None and knows_end and is_walking
         limited = f" ({progress.limited:,} × 429)" if progress.limited else ""
         return [
-            f"{share:.0%}" if share is not None else "",
+            f"{share:.0%}" if share is not None and is_walking else "",
             f"{about(left or 0)} left" if is_shown else "",
-            f"{progress.written:,} messages at {rate:,.0f}/s",
+            plural(progress.written, "message") + (f" at {rate:,.0f}/s" if is_walking else ""),
             size(progress.received),
             f"{progress.requests:,} requests{limited}",
             f"{progress.done:,} of {plural(progress.sources, 'source')}" if progress.sources else "",

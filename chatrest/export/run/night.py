@@ -6,9 +6,10 @@ new ones; the others wait for it. Nothing of a night is changed afterwards.
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import chain, islice
 from os import PathLike
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import structs
 
@@ -20,7 +21,7 @@ from ..._texts import plural
 from ...errors import ChatRestError, RequestInvalidError
 from ...session import AsyncSession
 from ..fetch.app_list import MAX_RUNS, MIN_SOURCES, AppListReader, newest_of_app
-from ..fetch.page_check import ENDS, Window, falls
+from ..fetch.page_check import PARTIES, Window, falls
 from ..fetch.source_list import in_order, listed_users
 from ..folder.part_files import (
     PartFiles,
@@ -36,7 +37,9 @@ from ..plan.export_plan import Plan, difference
 from ..plan.message_ids import number
 from ..plan.ownership import Source
 from ..plan.parts import MAX_PARTS, NAME, Night, NightFindings, NightUsers, PartOwnership, Parts, packed
+from ..plan.report import Phase, Progress
 from ..read.exports import part_files
+from ..store.disk import Disk
 
 PAUSE: Final = 1.0
 """Seconds before it is asked again whether a part, or a night, that another process has is free."""
@@ -64,7 +67,8 @@ async def prepare(
     *,
     parts: int | None = None,
     part: int | None = None,
-    disk: Any = None,
+    progress: Progress | None = None,
+    disk: Disk | None = None,
 ) -> Parts:
     """Begin a night where one is due, and return what `parts.json` says then.
 
@@ -72,7 +76,7 @@ async def prepare(
     read. Costs the list of users, and a few requests. Processes that begin at once wait for the first.
     Raises `RequestInvalidError` for what is no export of parts, or one of another number, plan or app.
     """
-    files = part_files(out, disk)
+    files, shown = part_files(out, disk), progress or Progress()
     fits = parts is None or (type(parts) is int and 0 < parts <= MAX_PARTS)
     check(fits, "parts", parts, f"a whole number from 1 to {MAX_PARTS:,}, or None")
     fits = plan is None or not plan.everything
@@ -90,16 +94,16 @@ async def prepare(
                 return stored[0]
         elif part is not None and parts is not None:
             check_part(part, parts)
-        if await files.is_held():
-            await asyncio.sleep(PAUSE)
-            continue
-        try:
-            async with files.turn():
-                again = await find_parts(files)
-                if (again and again[0]) == (stored and stored[0]):
-                    return await _begin(session, files, stored, plan, parts or 0, session.sender.now())
-        except HELD:
-            await asyncio.sleep(PAUSE)
+        if not await files.is_held():
+            with suppress(*HELD):
+                async with files.turn():
+                    again = await find_parts(files)
+                    if (again and again[0]) == (stored and stored[0]):
+                        shown.enter(Phase.BEGINNING)
+                        return await _begin(session, files, stored, plan, parts or 0, session.sender.now())
+                continue
+        shown.enter(Phase.WAITING_FOR_PROCESS, "which lists the users")
+        await asyncio.sleep(PAUSE)
 
 
 def check_part(part: object, parts: int) -> None:
@@ -207,7 +211,7 @@ async def _with_rows(
         return findings
     window = Window(*plan.window).in_unit_of(max(row_of(raw).sent_at for raw in findings.newest))
     app_list = AppListReader(session, plan, window, rule.claimants, after, until)
-    lately = [source for raw in former.rows for source in rule.claimants(*ENDS(row_of(raw)))]
+    lately = [source for raw in former.rows for source in rule.claimants(*PARTIES(row_of(raw)))]
     lately += [Source("user", (uid,)) for uid in islice(uids, _LATELY)]
 
     async def take(page: list[Row]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -28,6 +28,7 @@ from ..plan.export_plan import Plan
 from ..plan.parts import NAME, STATE, Parts, PartState, part_name
 from ..plan.report import Phase, Progress, Report, report_of_parts, report_of_runs, sums
 from ..read.exports import Position, part_files, position_of
+from ..store.disk import Disk
 from . import night as nights
 from .folder_run import DEFAULTS, ExportOptions, export_folder, journal_root, place_in, run_at
 from .night import HELD, OpenNight, check_part, left_parts, open_night, prepare, put
@@ -47,7 +48,7 @@ async def run_part(
     night: OpenNight | None = None,
     journal: str | PathLike[str] | None = None,
     progress: Progress | None = None,
-    disk: Any = None,
+    disk: Disk | None = None,
 ) -> Report:
     """Run one part of an export that was prepared, and return its report.
 
@@ -101,7 +102,7 @@ async def export_parts(
     run_left: RunLeft | None = None,
     journal: str | PathLike[str] | None = None,
     progress: Progress | None = None,
-    disk: Any = None,
+    disk: Disk | None = None,
 ) -> Report:
     """Run an export of parts, or a part of it, as `export` says; with `run_left` all of it."""
     options.check(session, plan)
@@ -115,13 +116,17 @@ async def export_parts(
     shown = progress or Progress()
     started, sent, files = session.sender.now(), sent_by(session), part_files(out, disk)
     sent_elsewhere = 0
-    prepared = await prepare(session, out, plan, parts=parts, part=part, disk=disk)
+    prepared = await prepare(session, out, plan, parts=parts, part=part, progress=shown, disk=disk)
     night = None if run_left is not None else await open_night(files, prepared)
 
     async def run(number: int) -> Report:
         return await run_part(
             session, out, number, options, night=night, journal=journal, progress=shown, disk=disk
         )
+
+    async def wait(seconds: float) -> None:
+        shown.enter(Phase.WAITING_FOR_PROCESS, "which reads a part")
+        await asyncio.sleep(seconds)
 
     async def run_free(number: int) -> Report | None:
         if await files.is_held(part_name(number, prepared.parts)) or not await _is_left(
@@ -145,7 +150,7 @@ async def export_parts(
             sent_elsewhere = sum(report.requests for each in ran.values() for report in each)
         elif claim:  # each process begins elsewhere
             begin = int(session.sender.dice() * prepared.parts)
-            ran = await run_rounds(left, run_free, begin=begin)
+            ran = await run_rounds(left, run_free, begin=begin, sleep=wait)
         else:
             ran = await run_rounds(left, run)
         reports = {number: report_of_runs(each) for number, each in ran.items()}

@@ -76,7 +76,7 @@ def salvage(store: ExportStore) -> int:
         former = path.relative_to(store.folder / DAMAGED).as_posix().rpartition(".damaged-")[0]
         name = name_of(Path(former)) if former.startswith(f"{SPOOL}/") else former
         stem = stem_of(store, name)
-        if stem is None or not store.files.kind(stem).has_ids:
+        if stem is None or store.files.kind(stem).identity != "id":
             continue
         for rows in _rows(path, name, [], is_lines=former.endswith(SEGMENT)):
             missing, ids = store.missing(), store.journal.ids_by_key(map(key_of, rows))
@@ -126,7 +126,7 @@ def _adopt_file(store: ExportStore, finding: Difference, pending_ids: Collection
     path, name = store.folder / finding.name, _name(finding)
     if (stem := stem_of(store, name)) is None:
         return  # a file of another program
-    if (kind := store.files.kind(stem)).is_snapshot:  # the next run reads it again
+    if (kind := store.files.kind(stem)).identity == "none":  # the next run reads it again
         if name == f"{stem}{kind.format.suffix}":
             set_aside(store.disk, store.folder, path)
         return
@@ -148,7 +148,7 @@ def _commit(
     file: StoreFile | None = None,
 ) -> None:
     """Commit the rows that are new; `file` is the one whose end they are."""
-    if store.files.kind(stem).by_content:
+    if store.files.kind(stem).identity == "content":
         stored = store.files.rows_by_id({row.id for row in rows}.intersection(pending_ids))
         rows = [row for row in rows if row.id not in stored or stored[row.id].raw != row.raw]
         rows = list(_new_versions(store, stem, rows, file)) if rows else rows
@@ -164,7 +164,7 @@ def _name(finding: Difference) -> str:
 
 def _is_history(store: ExportStore, finding: Difference) -> bool:
     stem = stem_of(store, _name(finding))
-    return stem is not None and store.files.kind(stem).by_content
+    return stem is not None and store.files.kind(stem).identity == "content"
 
 
 def _new_versions(store: ExportStore, stem: str, rows: list[Row], ignored: StoreFile | None) -> Iterator[Row]:

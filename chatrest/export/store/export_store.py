@@ -93,7 +93,7 @@ class ExportStore:
     def missing(self) -> IdSet:
         """Return the ids seen but not written; not to be changed. An empty set proves completeness."""
         if self._missing is None:
-            self._missing = self.journal.seen() - self.written
+            self._missing = self.journal.expected_ids() - self.written
         return self._missing
 
     def inspect(self) -> list[Difference]:
@@ -138,7 +138,7 @@ class ExportStore:
             self.journal.note_seen(page.source, self.journal.assign_numbers(page.seen))
         rows, ids = page.rows, NO_IDS
         kind = self.files.kind(page.stem)
-        if not kind.by_content:
+        if kind.identity != "content":
             ids = page.ids or ids_of(rows)
             if not page.is_new:
                 rows, ids = self.unwritten(rows, ids)

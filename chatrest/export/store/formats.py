@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..._core.replies.rows import Row, row_of
 from ..._core.replies.scanner import read_record
@@ -58,21 +58,17 @@ class Format(ABC):
         """Yield what is in a file of so many bytes; `ChatRestError` where it is damaged."""
 
 
+Identity: TypeAlias = Literal["id", "content", "none"]
+"""The way to tell rows apart. id: each is written once; content: they are versions of messages, which no list
+shows, so that none is ever missing, and one may stand twice; none: a table is one file, which is replaced.
+The name of its kind is all of its stem, as `users/users`, and the file's name is that with the suffix."""
+
+
 class RowKind(NamedTuple):
     """A kind of rows: the first part of its files' stems is its name, as `messages` or `history`."""
 
     format: Format
-    by_content: bool = False
-    """True if rows are versions of messages: no list shows them, and so none is ever missing, and one may
-    stand twice. Else they are told apart by their ids."""
-    is_snapshot: bool = False
-    """True for a table, whose rows are not told apart: it is one file, which `replace` writes. The kind's
-    name is all of its stem, as `users/users`, and the file's name is that with the suffix."""
-
-    @property
-    def has_ids(self) -> bool:
-        """True if rows are told apart by their ids, each of which is written once."""
-        return not self.by_content and not self.is_snapshot
+    identity: Identity = "id"
 
 
 class NewFile(io.RawIOBase):

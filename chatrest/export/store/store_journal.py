@@ -263,6 +263,10 @@ class StoreJournal(JournalFile):
             return self.ids("SELECT ids FROM seen")
         return self.ids("SELECT ids FROM seen WHERE source IN", [source])
 
+    def expected_ids(self) -> IdSet:
+        """Return the ids that the files are to have."""
+        return self.seen()
+
     def merge_seen(self) -> None:
         """Merge the rows of `seen`, of which each batch leaves one, per source, in a transaction."""
         # A night adds one row to a source: few sources are merged in each.

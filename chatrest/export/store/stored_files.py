@@ -50,7 +50,7 @@ class StoredFiles:
         files = self.journal.files("open", "sealed") if ids else ()
         return [
             file for file in files
-            if self.kind(file.stem).has_ids and self.journal.ids_in([file]) & ids
+            if self.kind(file.stem).identity == "id" and self.journal.ids_in([file]) & ids
         ]  # fmt: skip
 
     def rows_by_id(self, keys: Collection[str]) -> dict[str, Row]:

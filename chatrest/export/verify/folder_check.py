@@ -103,7 +103,7 @@ def _unwritten(journal: Journal, present_ids: IdSet) -> Iterator[tuple[str, list
 
     The proof of an export is that there are no such messages but those that are known to be gone.
     """
-    lacking = journal.seen() - present_ids
+    lacking = journal.expected_ids() - present_ids
     missing = (each.id for each in journal.news.deleted() if each.missing)
     lacking.discard(IdSet(journal.ids_by_key(missing).values()))
     for source in journal.iter_sources() if lacking else ():

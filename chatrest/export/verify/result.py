@@ -59,7 +59,7 @@ class Remedy(StrEnum):
             journal=path_in(export, JOURNAL),
             aside=aside,
             move=f"`mkdir -p {new_folder} && mv -i {file} {new_file}`",
-            run=f"run `chatrest export {folder}` again",
+            run=f"run `chatrest export {shlex.quote(folder)}` again",
         )
 
 

@@ -91,7 +91,7 @@ def test_each_problem_is_one_line_and_the_last_line_is_a_summary(out: Path) -> N
     (out / "more.ndjson").write_bytes(b"x\n")
     missing_file, unknown, summary = error_lines(run_verify(out))
     assert missing_file.startswith(f"{name}: it is not there: ")
-    assert f"run `chatrest export {out}` again" in missing_file
+    assert f"run `/of/a/venv/bin/chatrest export {out}` again" in missing_file
     assert unknown.startswith("more.ndjson: ")
     assert summary.startswith(f"{out} is damaged or not complete: 2 problems; ")
 
@@ -100,7 +100,7 @@ def test_problems_of_one_file_that_are_mended_in_one_way_are_one_line(out: Path)
     change_manifest(out, complete=False, reasons=["user ann: 403", "user bob: 403"])
     line, summary = error_lines(run_verify(out))
     reasons = [f"the export is not complete: user {name}: 403" for name in ("ann", "bob")]
-    assert line == f"manifest.json: {'; '.join(reasons)}; run `chatrest export {out}` again"
+    assert line == f"manifest.json: {'; '.join(reasons)}; run `/of/a/venv/bin/chatrest export {out}` again"
     assert "2 problems" in summary
 
 

@@ -40,8 +40,8 @@ def test_the_remaining_time_needs_some_seconds_of_data() -> None:
         clock.now += 1
         line = monitor.snapshot().line
     assert line.startswith("walking: 30%, 1,500 messages at 0/s")
-    progress.enter(Phase.FINISHING)
-    assert "left" not in monitor.snapshot().line
+    progress.enter(Phase.FETCHING_ATTACHMENTS)
+    assert monitor.snapshot().line.startswith("fetching attachments: 1,500 messages, 0.0 MB")
 
 
 @loop_over(

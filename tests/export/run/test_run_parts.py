@@ -17,7 +17,7 @@ import pytest
 from chatrest import AsyncSession
 from chatrest.emulator import Emulator, Latency, Status
 from chatrest.errors import RequestInvalidError
-from chatrest.export import Plan, Report, changes, export, verify
+from chatrest.export import Phase, Plan, Progress, Report, changes, export, verify
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
 from chatrest.export.folder.part_files import PartFiles, add_foreign
 from chatrest.export.plan.id_set import IdSet
@@ -68,7 +68,7 @@ def check_exact(out: Path, world: ChangingService, *, with_groups: bool) -> None
     assert verify(out).ok
     for part in parts_of(out):
         with Journal(part / JOURNAL) as journal:
-            assert not journal.seen() - journal.ids_in(journal.files()) - lost(journal)
+            assert not journal.expected_ids() - journal.ids_in(journal.files()) - lost(journal)
 
 
 def lost(journal: Journal) -> IdSet:
@@ -221,6 +221,19 @@ async def test_the_last_run_of_parts_is_all_that_they_did_since_the_users_were_l
     run = facts_of(str(tmp_path)).last_run
     assert run is not None
     assert (run.complete, run.written, run.messages) == (True, 0, 300)
+
+
+async def test_a_process_that_waits_for_the_night_of_another_one_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatrest.export.run.night.PAUSE", 0.0)
+    progress = Progress()
+    async with served(4) as service, asyncio.TaskGroup() as group:
+        async with PartFiles(tmp_path).turn():
+            run = group.create_task(export(service.session, tmp_path, parts=2, progress=progress))
+            while progress.phase is not Phase.WAITING_FOR_PROCESS:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        assert (await run).complete
 
 
 async def test_the_last_of_single_parts_settles_all(tmp_path: Path) -> None:
