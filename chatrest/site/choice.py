@@ -27,7 +27,7 @@ class SiteOptions(TypedDict, total=False):
     until: Time | None
     """Only messages sent then or earlier, and those without a time; a date is its whole day."""
     title: str | None
-    """The title of all pages; `Messages` if it is not given."""
+    """The title of all pages; without it the name of the export, or `Messages` where anything is hidden."""
     timezone: str
     """The name of the zone of all days and times, such as `Europe/Berlin`."""
     redact: bool

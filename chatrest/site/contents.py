@@ -280,7 +280,7 @@ def members_of(data: dict[str, Any], record: dict[str, Any], most: int) -> Itera
             inner = [(f"{name} {key}".strip(), each) for key, each in value.items() if key != "entities"]
             pending[:0] = inner
         elif isinstance(value, list):
-            pending[:0] = [(f"{name} {place}".strip(), each) for place, each in enumerate(value, 1)]
+            pending[:0] = [(f"{name} {position}".strip(), each) for position, each in enumerate(value, 1)]
         elif value not in (None, ""):
             text = str(value)
             if (most := most - len(text)) < 0:

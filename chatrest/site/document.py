@@ -9,7 +9,7 @@ import mimetypes
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import count
@@ -21,16 +21,18 @@ from typing import Any, Final, NamedTuple, Unpack
 
 from msgspec import Struct
 
+from .._cloud.address import check_outside
 from .._cloud.transfer import file_sha256
 from .._texts import plural
 from ..errors import RequestInvalidError
-from ..export import attachment_files, read_raw, runs
+from ..export import attachment_files, read_raw
 from ..export.folder.manifest import NAME as MANIFEST
 from ..export.read.exports import bag_of, open_exports
 from ..export.seal.bag import TAG_MANIFEST
 from ..export.seal.sealing import version
 from .choice import Choice, SiteOptions, check_has_messages, choice_of
 from .contents import FileLink, members_of, object_of, record_of, visible
+from .facts import export_facts, title_of
 from .index import ConversationEntry, Index, disk_errors
 from .index_build import database_of, update_index
 from .items import Item, one_line_a_call
@@ -91,6 +93,7 @@ def write_document(
     path = Path(file)
     if path.is_dir():
         raise RequestInvalidError(f"{path} is a folder: expected the path of a file")
+    check_outside(out, path, "file")
     choice = choice_of(options)
     read_raw(out)  # raises where there is no export: nothing is made then
     with ExitStack() as stack:
@@ -104,7 +107,7 @@ def write_document(
         log = None
         if choice.hides:
             log = HiddenLog(stack.enter_context(new_file(path.with_name(f"{path.name}.hidden.csv"))))
-        document = _Document(index, options.get("title") or "Messages", files, progress, log)
+        document = _Document(index, title_of(out, options.get("title"), choice), files, progress, log)
         text = document.text(_facts(out, index, choice, now()))
         stack.enter_context(new_file(path)).writelines(text)
         hidden = dict(log.totals) if log is not None else {}
@@ -114,29 +117,14 @@ def write_document(
 def _facts(out: Any, index: Index, choice: Choice, now: datetime) -> list[tuple[str, str]]:
     """Return what the first page says of the document, in order."""
     zone = Zone(choice.timezone)
-    [(first, last)] = index.db.execute(
-        "SELECT min(nullif(time, 0)), max(nullif(time, 0)) FROM posts"
-    ).fetchall()
-    ended = list[int]()
-    with suppress(OSError):  # there is no log of runs
-        ended = [each.finished for each in runs(out) if each.finished]
+    conversations = plural(index.count("conversations"), "conversation")
     facts = [
-        ("Messages", f"{index.count('posts'):,} in {plural(index.count('conversations'), 'conversation')}"),
-        ("Period", f"{zone.time_text(first)} to {zone.time_text(last)}" if first else "no dated message"),
+        *export_facts(out, index),
+        ("Messages", f"{index.count('posts'):,} in {conversations}"),
         ("Window", _window(index, zone)),
         ("Zone", zone.name),
-        ("Exported", zone.time_text(max(ended) * 1000) if ended else ""),
         ("Made", f"{zone.time_text(round(now.timestamp() * 1000))}, by chatrest {version()}"),
         *_hashes(out),
-        ("Selected", ", ".join(map(index.redaction.hide, sorted({*choice.conversations, *choice.users})))),
-        ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
-        (
-            "Redacted",
-            "e-mail addresses, numbers of phones, cards and accounts that were found"
-            + (", and own patterns" if choice.patterns else "")
-            if choice.redact
-            else "",
-        ),
     ]
     return [(name, visible(value)) for name, value in facts if value]
 

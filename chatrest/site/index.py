@@ -1,6 +1,6 @@
 """The conversations of a site, their pages and threads: a small SQLite file on top of the export's database.
 
-The database of `chatrest.database` has the records; `posts` has for each of them the few numbers that place
+The database of `chatrest.database` has the records; `posts` has for each of them the few numbers that order
 it, so memory stays flat. A message's `rank` is its id as a number, or for other ids a hash: it orders
 messages of one time, and names a message in addresses. Times are milliseconds; 0 stands for none. A
 conversation is cut into pages by counts and sizes from its beginning, so that new messages change its last
@@ -133,7 +133,7 @@ class Index:
 
     def stored_conversations(self) -> Iterator[ConversationEntry]:
         """Yield all conversations as they are in the database: its pages are read once then."""
-        return self._conversations("ORDER BY place")
+        return self._conversations("ORDER BY first_row")
 
     def conversation(self, number: int) -> ConversationEntry:
         return next(self._conversations("WHERE number = ?", number))
@@ -155,7 +155,7 @@ class Index:
     def colours(self, conversation: int) -> dict[int, int]:
         """Return a number for each sender in a conversation, by the order in which they first wrote there."""
         rows = self._rows(
-            "SELECT sender FROM posts INDEXED BY by_place WHERE conversation = ?"
+            "SELECT sender FROM posts INDEXED BY by_time WHERE conversation = ?"
             " GROUP BY sender ORDER BY min(time), sender",
             conversation,
         )
@@ -291,5 +291,6 @@ class IndexedPeople:
 
 
 def initials(name: str) -> str:
-    words = [word for word in name.replace("&", " ").split() if word[0].isalnum()]
+    letters = "".join(" " if each in "&\u2068\u2069" else each for each in name)
+    words = [word for word in letters.split() if word[0].isalnum()]
     return "".join(word[0] for word in words[:2]).upper() or "?"

@@ -6,10 +6,13 @@ A database that has not changed costs nothing; of one that has, all is made agai
 import os
 import zlib
 from collections.abc import Collection, Iterator
-from itertools import count
+from functools import cache
+from hashlib import blake2b
+from itertools import chain, count
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
+from unicodedata import bidirectional
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +22,7 @@ from ..database import load
 from ..database.load import OnCount
 from ..database.message_rows import database_beside
 from ..database.schema import STATE
+from ..export.seal.sealing import version
 from . import index_schema as schema
 from .contents import object_of, rank_of, record_of, text_of, token, visible
 from .index import Index
@@ -35,7 +39,8 @@ _MARKUP: Final = 250
 _MAX_NAME: Final = 200
 _NEWEST: Final = 20
 """Messages of somebody that are looked through for a name."""
-_VERSION: Final = 13
+_CODE: Final = ("site", "site/templates", "database", "_models")
+"""The folders of all that decides how records are shown, and what of them is hidden."""
 _BATCH: Final = 2_000
 _KNOWN: Final = 20_000
 """People that are kept in memory, of whom most messages name two that others have named."""
@@ -67,11 +72,21 @@ def update_index(index: Index, out: str | PathLike[str], database: Path, on_coun
         _build(index)
 
 
+@cache
+def code_hash() -> str:
+    """Return a hash of the code and templates: an index or page of another version is made again."""
+    digest, package = blake2b(version().encode(), digest_size=16), Path(__file__).parents[1]
+    for path in sorted(chain.from_iterable((package / folder).glob("*.*") for folder in _CODE)):
+        if path.suffix in (".py", ".html", ".css", ".js"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _state(index: Index) -> str:
     rows = index.db.execute(f"SELECT name, value FROM chat.{STATE} ORDER BY name").fetchall()  # noqa: S608
     choice = [sorted(each) if isinstance(each, frozenset) else each for each in index.choice]
     [path] = [path for _, name, path in index.db.execute("PRAGMA database_list") if name == "chat"]
-    return msgspec.json.encode([_VERSION, path, choice, rows]).decode()
+    return msgspec.json.encode([code_hash(), path, choice, rows]).decode()
 
 
 def _is_current(index: Index) -> bool:
@@ -125,7 +140,7 @@ def _is_in(ids: Collection[str], app: str, id: str) -> bool:
 
 
 def _sign(raw: bytes | None) -> int:
-    """Return a record's length and checksum: another number where it has changed."""
+    """Return a record's length and CRC-32: almost surely another number where it has changed."""
     return (len(raw) << 32 | zlib.crc32(raw)) if raw else 0
 
 
@@ -148,9 +163,9 @@ def _find_names(index: Index) -> None:
 
 
 def _name_in(index: Index, key: str, where: str, number: int) -> str:
-    sql = f"SELECT place FROM posts WHERE {where} ORDER BY time DESC, rank DESC LIMIT {_NEWEST}"  # noqa: S608
-    for (place,) in index.db.execute(sql, (number,)).fetchall():
-        rows = index.db.execute("SELECT CAST(raw AS BLOB) FROM chat.messages WHERE place = ?", (place,))
+    sql = f"SELECT row FROM posts WHERE {where} ORDER BY time DESC, rank DESC LIMIT {_NEWEST}"  # noqa: S608
+    for (message_row,) in index.db.execute(sql, (number,)).fetchall():
+        rows = index.db.execute("SELECT CAST(raw AS BLOB) FROM chat.messages WHERE place = ?", (message_row,))
         data = object_of(record_of(rows.fetchone()[0] or b"{}").get("data"))
         entities = object_of(data.get("entities"))
         for role in ("sender", "by", "receiver"):
@@ -162,7 +177,7 @@ def _name_in(index: Index, key: str, where: str, number: int) -> str:
 
 def _people_in_records(index: Index) -> Iterator[tuple[str, str, bool, str]]:
     """Yield (text, uid, is a name, app) of all who are named in messages: not all of them are in a table."""
-    rows = index.db.execute("SELECT app, CAST(raw AS BLOB) FROM posts JOIN chat.messages USING(place)")
+    rows = index.db.execute("SELECT app, CAST(raw AS BLOB) FROM posts JOIN chat.messages ON place = row")
     known = set[tuple[str, str, str]]()
     for app, raw in rows:
         for uid, name in people_in(record_of(raw or b"{}")):
@@ -202,9 +217,16 @@ def _title(
         for name in (person, other_person)
         if name
     }
-    people = " & ".join(sorted(names, key=str.casefold))
+    people = " & ".join(map(_isolated, sorted(names, key=str.casefold)))
     hide = index.redaction.hide
-    return visible(hide(_shortened(group or ""), app) or people or hide(id, app))
+    return people if people and not group else _isolated(hide(_shortened(group or ""), app) or hide(id, app))
+
+
+def _isolated(name: str) -> str:
+    """Return a harmless name. Isolate one with letters from right to left, so it turns nothing beside it."""
+    name = visible(name)
+    is_turned = not name.isascii() and any(bidirectional(letter) in ("R", "AL") for letter in name)
+    return f"\u2068{name}\u2069" if is_turned else name
 
 
 def _is_visible(name: str) -> bool:

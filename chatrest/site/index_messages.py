@@ -19,18 +19,18 @@ from .contents import rank_of
 from .redaction import Redaction, without_secrets
 
 _COLUMNS: Final = (
-    "p.place, p.time, p.rank, p.sender, p.parent, p.flags,"
+    "p.row, p.time, p.rank, p.sender, p.parent, p.flags,"
     " ifnull(CAST(m.raw AS BLOB), x'7b7d'), m.app"  # of a deleted message whose record was erased
 )
-_STORED: Final = "posts p JOIN chat.messages m ON m.place = p.place"
+_STORED: Final = "posts p JOIN chat.messages m ON m.place = p.row"
 _VERSIONS: Final = (
     f"{_STORED} JOIN chat.versions v ON v.id = m.id AND v.app = m.app WHERE p.rank = ? AND m.app = ?"
 )
 
 
 class MessageEntry(Struct, gc=False):
-    place: int
-    """Its row in the database."""
+    row: int
+    """Of the database."""
     time: int
     rank: int
     sender: int
@@ -42,7 +42,7 @@ class MessageEntry(Struct, gc=False):
 
 
 class PageCut(NamedTuple):
-    """A page of a conversation: its number from 1, the place of its first message, and how many it has."""
+    """A page of a conversation: its number from 1, time and rank of its first message, and how many."""
 
     page: int
     time: int
@@ -84,8 +84,8 @@ class IndexedMessages:
             conversation, cut.time, cut.rank, cut.messages,
         )  # fmt: skip
 
-    def at(self, place: int) -> MessageEntry:
-        return self._select("WHERE p.place = ?", place)[0]
+    def at(self, row: int) -> MessageEntry:
+        return self._select("WHERE p.row = ?", row)[0]
 
     def by_rank(self, conversation: int, ranks: list[int]) -> dict[int, MessageEntry]:
         messages = self._select(
@@ -182,7 +182,7 @@ class IndexedMessages:
     def reactors_of_page(self, app: str, conversation: int, cut: PageCut) -> list[tuple[int, str, str]]:
         """Return the same for the messages of a page, and those of the same time as its last one."""
         return self._db.execute(
-            "SELECT r.message, r.reaction, r.uid FROM posts p INDEXED BY by_place CROSS JOIN reactors r"
+            "SELECT r.message, r.reaction, r.uid FROM posts p INDEXED BY by_time CROSS JOIN reactors r"
             " ON r.app = ? AND r.message = p.rank"
             " WHERE p.conversation = ? AND (p.time, p.rank) >= (?, ?) AND p.time <= ? ORDER BY 1, 2, 3",
             (app, conversation, cut.time, cut.rank, cut.last),

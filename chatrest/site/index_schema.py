@@ -10,12 +10,12 @@ TABLES: Final = (
     "aliases", "state",
 )  # fmt: skip
 SCHEMA: Final = """
-CREATE TABLE posts(place INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, time INTEGER NOT NULL,
+CREATE TABLE posts(row INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, time INTEGER NOT NULL,
     rank INTEGER NOT NULL, sender INTEGER NOT NULL, parent INTEGER, flags INTEGER NOT NULL,
     sign INTEGER NOT NULL);
 CREATE TABLE conversations(number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, app TEXT NOT NULL,
     name TEXT, title TEXT, guid TEXT, one INTEGER, other INTEGER, messages INTEGER, first INTEGER,
-    last INTEGER, place INTEGER, newest INTEGER,
+    last INTEGER, first_row INTEGER, newest INTEGER,
     members INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE people(number INTEGER PRIMARY KEY, uid TEXT UNIQUE NOT NULL, app TEXT NOT NULL,
     own TEXT NOT NULL, name TEXT, file TEXT, record INTEGER, messages INTEGER NOT NULL DEFAULT 0,
@@ -60,13 +60,13 @@ INSERT INTO posts SELECT m.place, c.number, ifnull(m.sent_at, 0), ifnull(m.numbe
     FROM chat.messages m CROSS JOIN conversations c CROSS JOIN people p
     WHERE c.id = {_key(_KEY)} AND p.uid = {_key("ifnull(m.sender, '')")}
         AND (m.sent_at IS NULL OR m.sent_at BETWEEN :since AND :until);
-CREATE INDEX by_place ON posts(conversation, time, rank, sign, flags, sender, parent);
+CREATE INDEX by_time ON posts(conversation, time, rank, sign, flags, sender, parent);
 CREATE INDEX by_sender ON posts(sender, time, rank, conversation)
 """  # noqa: S608
 FILL_CONVERSATIONS: Final = f"""
-UPDATE conversations SET (messages, first, last, place, newest) = (
-    SELECT count(*), ifnull(min(nullif(time, 0)), 0), max(time), min(place),
-        (SELECT place FROM posts WHERE conversation = conversations.number
+UPDATE conversations SET (messages, first, last, first_row, newest) = (
+    SELECT count(*), ifnull(min(nullif(time, 0)), 0), max(time), min(row),
+        (SELECT row FROM posts WHERE conversation = conversations.number
          ORDER BY time DESC, rank DESC LIMIT 1)
     FROM posts WHERE conversation = conversations.number);
 DELETE FROM conversations WHERE messages = 0;
@@ -114,7 +114,7 @@ INSERT OR IGNORE INTO reactors SELECT app, rank(message_id), reaction, uid FROM 
 CREATE INDEX by_parent ON posts(parent, time, rank) WHERE parent NOT NULL;
 CREATE INDEX by_last ON conversations(last DESC, id);
 CREATE INDEX by_messages ON people(messages DESC, uid);
-CREATE INDEX pages_by_place ON pages(conversation, time, rank)
+CREATE INDEX pages_by_time ON pages(conversation, time, rank)
 """  # noqa: S608
 ADD_PSEUDONYMS: Final = (
     "INSERT OR IGNORE INTO aliases SELECT own, number, 0, app FROM people WHERE own <> ''",

@@ -2,7 +2,7 @@
 
 | address                     | page                                                      |
 |-----------------------------|-----------------------------------------------------------|
-| index.html, index-2.html    | conversations, the one with the newest message first      |
+| index.html, index-2.html    | conversations, the newest message first; the site's facts |
 | people.html, people-2.html  | who has written                                           |
 | u/PERSON.html               | a person                                                  |
 | c/CONVERSATION/3.html       | a page of a conversation, oldest first                    |
@@ -12,13 +12,14 @@
 | …/mRANK.html                | a message that is too large for its page                  |
 
 A page of a conversation does not say how many there are, so that only the last one changes with new messages:
-`days.js` says it to a script, as `conversations.js` gives all pages the column of conversations.
+`days.js` says it to a script, as `conversations.js` gives all pages the column of conversations, and
+`about.js` the facts of the site, which new messages change.
 """
 
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import chain, groupby, islice
@@ -42,7 +43,7 @@ STATIC: Final = {"site.css": ("site.css",), "site.js": ("pages.js", "site.js")}
 """The files that all pages share, and of which templates they are made."""
 LIST: Final = 400
 """Rows of a page of a list."""
-_PLACES: Final = 500
+_MAX_CONVERSATIONS: Final = 500
 _SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
 """What a style sheet does not need: spaces and comments."""
 _BREAKS: Final = re.compile(r"([;,({])\n|\n(?=[})])")
@@ -279,11 +280,14 @@ class Pages:
         conversations = self.index.conversations(offset=(part - 1) * LIST, limit=LIST)
         return list(map(self.headings.row, conversations))
 
-    def index_page(self, rows: list[ConversationRow], part: int, parts: int) -> str:
+    def index_page(
+        self, rows: list[ConversationRow], part: int, parts: int, facts: Iterable[tuple[str, str]] = ()
+    ) -> str:
+        """Return a page of the conversations; the first one states the facts of the site."""
         kinds = [(name, [row for row in rows if row.conversation.is_group == is_group])
                  for name, is_group in (("One to one", False), ("Groups", True))]  # fmt: skip
         return self._render(
-            "index", "", kinds=kinds, part=part, parts=parts, messages=self.index.count("posts"),
+            "index", "", kinds=kinds, part=part, parts=parts, facts=facts, messages=self.index.count("posts"),
             conversations=self.index.count("conversations"),
         )  # fmt: skip
 
@@ -304,15 +308,15 @@ class Pages:
     def person(self, person: PersonEntry) -> str:
         raw = self.index.people.record_of(person)
         avatar = record_of(raw).get("avatar") if raw else None
-        rows = self.index.people.conversations_of(person.number, _PLACES)
-        places = [
+        rows = self.index.people.conversations_of(person.number, _MAX_CONVERSATIONS)
+        conversations = [
             self._conversation(each)._asdict()
             | {"messages": count, "first": self.maker.zone.day(start), "last": self.maker.zone.day(end)}
             for each, count, start, end in rows
         ]
         return self._render(
             "person", "../", person=person, record=visible_json(raw)[:_MAX_RECORD] if raw else "",
-            avatar=avatar if is_address(avatar) else "", places=places,
+            avatar=avatar if is_address(avatar) else "", conversations=conversations,
         )  # fmt: skip
 
     def unfinished(self) -> str:

@@ -99,8 +99,8 @@ class Pseudonyms:
         words = _RUN.findall(folded) if is_name else []
         if len(words) > 1:  # written as one, or with letters between that nobody sees
             self._add_phrase(folded.replace(" ", ""), alias, is_name)
-        for place, word in enumerate(words):
-            is_outer = place in (0, len(words) - 1) and len(word) == _SHORT
+        for position, word in enumerate(words):
+            is_outer = position in (0, len(words) - 1) and len(word) == _SHORT
             if _SPACELESS_LETTER.match(word):
                 if len(word) > 1:
                     self._add_phrase(word, alias, is_name)
@@ -141,16 +141,16 @@ class Pseudonyms:
 
     def hide_names(self, text: str) -> tuple[str, int]:
         """Return a text with pseudonyms for the names in it, and how many there are."""
-        folded, places = _folded(text)
+        folded, positions = _folded(text)
         parts, end = list[str](), 0
         for match in _WORD.finditer(folded):
             at = match.start()
-            if places[at] < end:
+            if positions[at] < end:
                 continue
-            alias, length = self._match_at(folded, text[places[at]].islower(), match)
+            alias, length = self._match_at(folded, text[positions[at]].islower(), match)
             if alias:
-                parts += text[end : places[at]], alias
-                end = places[at + length]
+                parts += text[end : positions[at]], alias
+                end = positions[at + length]
         return "".join([*parts, text[end:]]), len(parts) // 2
 
     def _match_at(self, folded: str, is_lower: bool, word: re.Match[str]) -> tuple[str, int]:
@@ -186,7 +186,7 @@ class _Aliases:
 
 
 def _is_name_end(folded: str, end: int) -> bool:
-    """Say if a name may end at a place: not inside of a word."""
+    """Say if a name may end at a position: not inside of a word."""
     after = folded[end : end + 1]
     return not _RUN.match(after) or bool(
         _SPACELESS_LETTER.match(after) or _SPACELESS_LETTER.match(folded[end - 1])
@@ -194,16 +194,16 @@ def _is_name_end(folded: str, end: int) -> bool:
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text in which what reads the same is the same, and the places of its letters and end."""
+    """Return a text in which what reads the same is the same, and the positions of its letters and end."""
     if not _ODD.search(text):
         return text.lower(), range(len(text) + 1)
-    letters, places = list[str](), list[int]()
+    letters, positions = list[str](), list[int]()
     for at, letter in enumerate(text):
         folded = _folded_letter(letter)
         if folded != " " or letters[-1:] != [" "]:
             letters += folded
-            places += [at] * len(folded)
-    return "".join(letters), [*places, len(text)]
+            positions += [at] * len(folded)
+    return "".join(letters), [*positions, len(text)]
 
 
 @lru_cache(maxsize=10_000)

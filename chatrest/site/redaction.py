@@ -166,8 +166,8 @@ class Redaction:
             return alias
         parts = names.mentions(text)  # a pseudonym is not looked through again
         hidden = len(parts) // 2
-        for place, part in enumerate(parts[::2]):
-            parts[2 * place], count = names.hide_names(self._without_data(part))
+        for position, part in enumerate(parts[::2]):
+            parts[2 * position], count = names.hide_names(self._without_data(part))
             hidden += count
         if hidden:
             self.counts["name"] += hidden
@@ -320,7 +320,7 @@ def _prefixes(text: str) -> Iterable[tuple[int, str]]:
 
 def _card_length(text: str) -> int:
     for length, digits in _prefixes(text):
-        doubled = [int(each) * (1 + place % 2) for place, each in enumerate(reversed(digits))]
+        doubled = [int(each) * (1 + position % 2) for position, each in enumerate(reversed(digits))]
         is_right = len(digits) >= 13 and sum(each - 9 * (each > 9) for each in doubled) % 10 == 0
         is_likely = "\n" not in text[:length] or digits[0] in "3456"  # one of ten columns is right by chance
         if is_right and is_likely:

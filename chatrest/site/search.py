@@ -78,7 +78,7 @@ _WORD: Final = re.compile(rf"\w+(?:{_MARK}\w*)*|{_MARK}\w*(?:{_MARK}\w*)*")
 _LETTER: Final = re.compile(rf"\w|{_MARK}")
 ACCENTS: Final = (
     r"[\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640"
-    r"\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u200b\u200c\u200e\u200f\u2060\ufe20-\ufe2f]+"
+    r"\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u200b\u200c\u200e\u200f\u2060\u2066-\u2069\ufe20-\ufe2f]+"
 )
 """Accents, the vowel signs of Arabic and Hebrew, and what is invisible between letters; also in `site.js`."""
 _ACCENTS: Final = re.compile(ACCENTS)

@@ -6,7 +6,7 @@ and renamed; those that a run has not used are removed at its end.
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TextIO
@@ -28,13 +28,13 @@ CREATE TABLE pages(number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, hash B
     dependencies BLOB, files TEXT NOT NULL DEFAULT '[]', terms BLOB,
     hidden TEXT);
 CREATE TABLE state(run INTEGER NOT NULL, is_complete INTEGER NOT NULL, has_search INTEGER NOT NULL,
-    first_runs TEXT NOT NULL);
-INSERT INTO state VALUES(0, 0, 0, '[]')
+    first_runs TEXT NOT NULL, made TEXT NOT NULL);
+INSERT INTO state VALUES(0, 0, 0, '[]', '')
 """
 _LAYOUT: Final = Layout(
     "chatrest html",
     _SCHEMA,
-    version=5,
+    version=6,
     application=0x63_72_68_74,
     remedy="remove the site, and write it again",
 )
@@ -66,16 +66,26 @@ def names_of(site: Path) -> list[str]:
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[TextIO]:
-    """Open a text file that has its name when it is complete; an error leaves the one that was there."""
+def new_path(path: Path) -> Iterator[Path]:
+    """Give the path of a new file, which replaces `path` at the end; an error leaves what was there."""
     new = path.with_name(f"{path.name}.new")
     try:
-        with new.open("w", encoding="utf-8", errors="replace", newline="") as file:
-            yield file
+        yield new
         new.replace(path)
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[TextIO]:
+    """Open a new text file, which replaces `path` at the end; an error leaves what was there."""
+    with new_path(path) as new, new.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        yield file
+
+
+def _encoded(content: bytes | str) -> bytes:
+    return content.encode("utf-8", "replace") if isinstance(content, str) else content
 
 
 class KnownPage(Struct):
@@ -106,7 +116,7 @@ class SiteFiles(JournalFile):
         self.folder, self._links = folder, links
         self.written = self.removed = 0
         self._placeholder = b""
-        [(run, self._is_complete, self._has_search, first_runs)] = self._all("SELECT * FROM state")
+        [(run, self._is_complete, self._has_search, first_runs, self.made)] = self._all("SELECT * FROM state")
         self._first_runs: list[str] = msgspec.json.decode(first_runs)
         self._run = run + 1
         self._db.execute("UPDATE state SET run = ?", (self._run,))
@@ -123,9 +133,21 @@ class SiteFiles(JournalFile):
 
     def write(self, name: str, content: bytes | str) -> None:
         """Write a file of the site, if it is not there with this content."""
-        data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-        if not (self.keep(name, len(data)) and (self.folder / name).read_bytes() == data):
+        data = _encoded(content)
+        if not self._has(name, data):
             self._replace(name, data)
+
+    def _has(self, name: str, data: bytes) -> bool:
+        return self.keep(name, len(data)) and (self.folder / name).read_bytes() == data
+
+    def write_last(self, files_of: Callable[[str], dict[str, str | bytes]], now: str) -> None:
+        """Write the files that state when the pages were made: `now`, or as before if no file has changed."""
+        files = files_of(self.made).items()
+        if self.written or not all(self._has(name, _encoded(content)) for name, content in files):
+            self.made = now
+            self._db.execute("UPDATE state SET made = ?", (now,))
+        for name, content in files_of(self.made).items():
+            self.write(name, content)
 
     def keep(self, name: str, size: int | None = None) -> bool:
         """Keep a file that is there in its size as a part of the site; return False if it is not there."""

@@ -27,6 +27,7 @@ from aiohttp import web
 from .._cloud.address import is_address
 from .choice import SiteOptions
 from .contents import KIND_OF
+from .facts import export_name
 from .site_files import VIEW, OtherExportError, names_of, state_folder
 from .writer import OnProgress, update_site
 
@@ -59,10 +60,8 @@ def view_folder(out: str | PathLike[str]) -> Path:
     That of `app=shop` is `shop.view`: `app=…` would be one more app of the folder.
     """
     if isinstance(out, str) and is_address(out):
-        name = out.rstrip("/").rpartition("/")[2].removeprefix("app=")
-        return Path(f"{name}{VIEW}", "site")
-    folder = Path(out).resolve()
-    return folder.with_name(f"{folder.name.removeprefix('app=')}{VIEW}") / "site"
+        return Path(f"{export_name(out)}{VIEW}", "site")
+    return Path(out).resolve().with_name(f"{export_name(out)}{VIEW}") / "site"
 
 
 def _is_writable(folder: Path) -> bool:
@@ -84,7 +83,7 @@ class Viewer:
         out: str | PathLike[str],
         *,
         port: int = 0,
-        title: str = "Messages",
+        title: str | None = None,
         timezone: str = "UTC",
         progress: OnProgress = lambda *_: None,
     ) -> None:

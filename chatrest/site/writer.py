@@ -15,15 +15,15 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from functools import cache
+from datetime import UTC, datetime
 from hashlib import blake2b
-from itertools import accumulate, chain
+from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 from sqlite3 import DatabaseError
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias, Unpack
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, is_zipfile
 
 import msgspec
 from msgspec import Struct
@@ -32,14 +32,15 @@ from .._cloud.address import is_address
 from ..errors import RequestInvalidError
 from ..export import attachment_files, read_raw, runs
 from .choice import Choice, SiteOptions, check_has_messages, choice_of
+from .facts import export_facts, title_of
 from .index import ConversationEntry, Index, disk_errors
-from .index_build import database_of, update_index
+from .index_build import code_hash, database_of, update_index
 from .index_messages import PageCut
 from .items import Dependencies, Item
-from .pages import LISTED, STATIC, TEMPLATES, Pages, check_installed, has_days, parts_of, static
+from .pages import LISTED, STATIC, Pages, check_installed, has_days, parts_of, static
 from .redaction import HiddenLog
 from .search import WORDS_OF, TermIndex, flag_bits, meta_script, page_terms, script
-from .site_files import VIEW, KnownPage, SiteFiles, names_of, new_file, state_folder
+from .site_files import VIEW, KnownPage, SiteFiles, names_of, new_file, new_path, state_folder
 
 HIDDEN: Final = "hidden.csv"
 """In the state's folder."""
@@ -69,14 +70,16 @@ def write_site(
     out: str | PathLike[str],
     site: str | PathLike[str],
     *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: OnProgress = lambda *_: None,
     **options: Unpack[SiteOptions],
 ) -> SiteResult:
     """Write the messages of the export in `out` as a site of static pages into the folder `site`.
 
-    `options` are those of `SiteOptions`. Memory is flat; the folder `SITE.chatrest` beside the site keeps all
-    records for later runs, which take in what is new. It is no part of what is handed on: the names of all
-    files and conversations are in it. It reads and writes a disk, and blocks.
+    `options` are those of `SiteOptions`. The site states when it was last changed, by `now`. Memory is flat.
+    Two things are made that later runs need, and that are not to be handed on: the database `OUT.sqlite`
+    beside the export has its records, and the folder `SITE.chatrest` beside the site has the names of all
+    files and conversations. It reads and writes a disk, and blocks.
     Raises `RequestInvalidError` for a wrong argument, a folder with something else in it, a site of another
     export, one that another process is writing, and a choice without messages; `ChatRestError` for a damaged
     export and a full disk; OSError.
@@ -84,11 +87,17 @@ def write_site(
     folder = Path(site)
     if folder.resolve().parent.name.endswith(VIEW):
         raise RequestInvalidError(f"{folder} has the pages of `chatrest view`: expected another folder")
-    return update_site(out, folder, progress, options)
+    return update_site(out, folder, progress, options, now=now)
 
 
 def update_site(
-    out: str | PathLike[str], folder: Path, progress: OnProgress, options: SiteOptions, *, links: bool = False
+    out: str | PathLike[str],
+    folder: Path,
+    progress: OnProgress,
+    options: SiteOptions,
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    links: bool = False,
 ) -> SiteResult:
     """Write a site; with `links` it has hard links to attachments in the place of copies, where it can."""
     check_installed()
@@ -112,8 +121,8 @@ def update_site(
                 shutil.rmtree(each)
             raise
         files = stack.enter_context(attachment_files(out))
-        pages = Pages(index, options.get("title") or "Messages")
-        return _Writer(state, pages, files, progress).write()
+        pages = Pages(index, title_of(out, options.get("title"), choice))
+        return _Writer(out, state, pages, files, progress, now()).write()
 
 
 def _first_runs(out: str | PathLike[str]) -> list[str]:
@@ -141,52 +150,47 @@ def write_zip(site: str | PathLike[str], file: str | PathLike[str]) -> int:
     """
     check_zip(site, file)
     folder, path = Path(site), Path(file)
-    new = path.with_name(f"{path.name}.new")
     names = names_of(folder)
-    with ZipFile(new, "w", ZIP_DEFLATED) as packed:
+    with new_path(path) as new, ZipFile(new, "w", ZIP_DEFLATED) as packed:
         for name in names:
             packed.write(folder / name, Path(folder.resolve().name) / name)
-    new.replace(path)
     return path.stat().st_size
 
 
 def check_zip(site: str | PathLike[str], file: str | PathLike[str]) -> None:
-    """Raise `RequestInvalidError` for a ZIP in the site that it is of, or in a folder that is not there."""
+    """Raise `RequestInvalidError` for a ZIP in the site that it is of, or that cannot be or replace a ZIP."""
     path = Path(file).resolve()
     if path.is_relative_to(Path(site).resolve()):
         raise RequestInvalidError(f"{file} is in the site: expected a file outside of it")
     if not path.parent.is_dir():
         raise RequestInvalidError(f"{file}: expected a file in a folder that exists")
+    if path.exists() and not is_zipfile(path):
+        raise RequestInvalidError(f"{file} exists and is not a ZIP: expected a new file, or a ZIP to replace")
 
 
 def _check_folder(out: str | PathLike[str], folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise RequestInvalidError(f"'{folder}' is a file: expected a folder for the pages")
-    is_empty = not folder.exists() or not any(folder.iterdir())
-    if not is_empty and not state_folder(folder).is_dir():
-        raise RequestInvalidError(
-            f"'{folder}' has files that are not of a site: expected a new or empty folder, or a site with "
-            f"its folder '{state_folder(folder)}'"
-        )
     if not (isinstance(out, str) and is_address(out)):
         export, site = Path(out).resolve(), folder.resolve()
         if export.is_relative_to(site) or site.is_relative_to(export):
             raise RequestInvalidError(
                 f"'{folder}' is in the folder of the export, or around it: expected another folder"
             )
-
-
-@cache
-def _generation() -> bytes:
-    """Return a hash of the code and templates: pages of another version are written again."""
-    digest = blake2b(digest_size=16)
-    for path in sorted(chain(TEMPLATES.parent.glob("*.py"), TEMPLATES.iterdir())):
-        digest.update(path.read_bytes())
-    return digest.digest()
+    is_empty = not folder.exists() or not any(folder.iterdir())
+    if not is_empty and not state_folder(folder).is_dir():
+        raise RequestInvalidError(
+            f"'{folder}' has files that are not of a site: expected a new or empty folder, or a site with "
+            f"its folder '{state_folder(folder)}'"
+        )
 
 
 class _Writer:
-    def __init__(self, state: SiteFiles, pages: Pages, files: Any, progress: OnProgress) -> None:
+    def __init__(
+        self, out: str | PathLike[str], state: SiteFiles, pages: Pages, files: Any, progress: OnProgress,
+        now: datetime,
+    ) -> None:  # fmt: skip
+        self._out, self._now = out, now
         self._state = state
         self._pages = pages
         self._index = pages.index
@@ -287,7 +291,7 @@ class _Writer:
     ) -> bytes:
         choice = self._index.choice
         hiding = (choice.redact, choice.pseudonyms, choice.patterns)
-        site, named = (_generation(), self._pages.site, hiding), conversation[1:5]
+        site, named = (code_hash(), self._pages.site, hiding), conversation[1:5]
         facts = self._pages.maker.facts_behind(conversation, cut, dependencies)
         heading = self._pages.headings.heading(conversation)
         until = self._pages.headings.end_words(conversation) if cut.page == count else None
@@ -333,7 +337,15 @@ class _Writer:
             listed += [row.data() for row in rows][: LISTED - len(listed)]
             self._state.write(_list_name("index", part), self._pages.index_page(rows, part, parts))
         self._state.write("conversations.js", script([listed, conversations]))
-        self._state.write("index.html", self._pages.index_page(first_rows, 1, parts))
+        about = export_facts(self._out, self._index)
+
+        def last_files(made: str) -> dict[str, str | bytes]:
+            facts = [*about, ("Pages made", made)]
+            index_page = self._pages.index_page(first_rows, 1, parts, facts)
+            return {"about.js": script(facts), "index.html": index_page}
+
+        made = self._pages.maker.zone.time_text(round(self._now.timestamp() * 1000))
+        self._state.write_last(last_files, made)
 
     def _write_search(self) -> None:
         self._state.remove_gone_pages()

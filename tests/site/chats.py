@@ -19,6 +19,7 @@ START: Final = 1_767_225_600
 STEP: Final = 600
 LONG: Final = 600
 """Messages between ann and bob."""
+_RUN_TIME: Final = re.compile(rb"(Exported|Pages made).{0,12}\d{4}-[\d-]+ [\d:]+ \+[\d:]+")
 HOSTILE: Final = {
     "script": "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">",
     "address": "javascript:document.title='owned' data:text/html,x https://ok.example/?a=1&b=%22%3E<b>. end",
@@ -31,7 +32,7 @@ HOSTILE: Final = {
     "secret": "call +49 170 1234567 or mail ann@example.com",
 }
 PARENT: Final = LONG + len(HOSTILE)
-"""The place of "the parent" in `records`."""
+"""The position of "the parent" in `records`."""
 NAMES: Final = {
     "ann": "Ann <b>",
     "bob": "Bob \u202ebob",
@@ -98,7 +99,7 @@ def records() -> list[dict[str, Any]]:
             {"url": "javascript:document.title='owned'", "name": "x.png", "size": "7"}]}},
         {"text": "unusual", "sentAt": "soon", "sender": 7},
     ]  # fmt: skip
-    made += [message(at + place, receiver="den", **each) for place, each in enumerate(den)]
+    made += [message(at + position, receiver="den", **each) for position, each in enumerate(den)]
     return made
 
 
@@ -214,9 +215,14 @@ def shown_ids(site: Path) -> list[str]:
 
 
 def files(site: Path) -> dict[str, bytes]:
-    """Return all files that a site hands on."""
+    """Return all files that a site hands on, without the times of a run."""
     every = (path for path in site.rglob("*") if path.is_file())
-    return {path.relative_to(site).as_posix(): path.read_bytes() for path in every}
+    return {path.relative_to(site).as_posix(): without_run_times(path.read_bytes()) for path in every}
+
+
+def without_run_times(data: bytes) -> bytes:
+    """Return a file without the times at which its messages were exported and its page was made."""
+    return _RUN_TIME.sub(rb"\1", data)
 
 
 def grep(made: list[dict[str, Any]], words: str) -> set[str]:

@@ -255,7 +255,7 @@ def test_signs_that_act_on_their_surroundings_are_written_as_numbers(site: Path)
 
 
 def test_names_of_files_are_the_sites_own(site: Path) -> None:
-    own = r"(site\.(css|js)|conversations\.js|(index|people)\.html|u/\w{16}\.html"
+    own = r"(site\.(css|js)|(about|conversations)\.js|(index|people)\.html|u/\w{16}\.html"
     own += r"|search/(meta|w/\w+|p/0/\d+)\.js"
     own += r"|c/\w{16}/(days\.js|(\d+(-source)?|days|threads-\d+|m\d+)\.html))"
     assert [name for name in files(site) if not re.fullmatch(own, name)] == []

@@ -16,7 +16,7 @@ from chatrest.site import Viewer, write_document, write_site
 from chatrest.site.pages import TEMPLATES
 from chatrest.site.search import ACCENTS, DENSE, LETTERS, folded, has_middle, terms
 
-from .chats import LONG, NAMES, SEARCHES, grep, make_export, message, searched_records
+from .chats import LONG, NAMES, SEARCHES, grep, make_export, message, page_of, searched_records
 
 pytest.importorskip("jinja2")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -319,6 +319,25 @@ def test_right_to_left_names_do_not_turn_a_line(
     )
     who, text = browser.execute_script(lefts)
     assert who < text
+
+
+def test_each_name_of_a_title_has_its_direction(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NAMES, "noa", "\u05e0\u05d5\u05e2\u05d4 Levi")
+    monkeypatch.setitem(NAMES, "zed", "Zed 3")
+    write_site(make_export(tmp_path / "out", [message(1, "Thanks!", "noa", "zed")]), tmp_path / "site")
+    lefts = (
+        "const node = document.querySelector(arguments[0]).firstChild, text = node.textContent;"
+        "return ['Levi', '&', 'Zed', '3'].map(each => { const range = document.createRange();"
+        " range.setStart(node, text.indexOf(each)); range.setEnd(node, text.indexOf(each) + 1);"
+        " return range.getBoundingClientRect().left; })"
+    )
+    for name, element in (("index.html", ".list b"), (page_of(tmp_path / "site", "Thanks!"), ".bar h1")):
+        open_page(browser, tmp_path / "site", name)
+        levi, sign, zed, number = browser.execute_script(lefts, element)
+        assert (levi < sign < zed < number) or (zed < number < sign < levi), name
+    assert search(browser, "thanks", conversation="levi zed") == {"1"}
 
 
 def test_long_names_fit_a_document(

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import shutil
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,11 +17,12 @@ from chatrest import RequestInvalidError
 from chatrest.export import verify
 from tests.support.stored_exports import StoredRuns
 
-from .chats import Page, files, make_export, message, records
+from .chats import Page, files, make_export, message, records, without_run_times
 
 pytest.importorskip("jinja2")
 
 from chatrest.site import Viewer, write_site
+from chatrest.site.site_files import SiteFiles
 from chatrest.site.viewer import view_folder
 
 
@@ -143,7 +145,7 @@ async def test_the_pages_equal_those_of_a_site_and_are_updated(
         async with Viewer(runs.folder, **options) as viewer:
             for name, data in files(folder).items():
                 async with browser.get(viewer.url + name) as response:
-                    assert await response.read() == data
+                    assert without_run_times(await response.read()) == data
         write_site(runs.folder, tmp_path / "site", **options)
         assert files(folder) == files(tmp_path / "site")
         assert f"{count} messages" in Page(folder / "index.html").text
@@ -206,6 +208,33 @@ async def test_a_remade_export_is_shown(tmp_path: Path) -> None:
         async with Viewer(out):
             shown = "".join(Page(path).text for path in view_folder(out).rglob("c/*/*.html"))
         assert ("the first" in shown, "the second" in shown) == (not killed, bool(killed))
+
+
+async def test_a_cancelled_start_stops_writing_and_the_next_one_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = await asyncio.to_thread(make_export, tmp_path / "out", records())
+    loop, write = asyncio.get_running_loop(), SiteFiles.write
+    begun, is_cancelled = asyncio.Event(), threading.Event()
+
+    def write_after_cancel(state: SiteFiles, name: str, content: bytes | str) -> None:
+        if name == "site.css":
+            loop.call_soon_threadsafe(begun.set)
+            is_cancelled.wait()
+        write(state, name, content)
+
+    monkeypatch.setattr(SiteFiles, "write", write_after_cancel)
+    start = asyncio.create_task(Viewer(out).__aenter__())
+    await begun.wait()
+    start.cancel()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    is_cancelled.set()
+    with pytest.raises(asyncio.CancelledError):
+        await start
+    assert b"not complete" in (view_folder(out) / "index.html").read_bytes()
+    async with Viewer(out):
+        assert b"data-conversation" in (view_folder(out) / "index.html").read_bytes()
 
 
 def test_the_site_of_an_object_store_is_in_the_current_folder() -> None:

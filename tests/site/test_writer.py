@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def test_new_messages_change_the_last_page_alone(
     changed = {name for name, data in after.items() if before.get(name) != data}
     others = [name for name in changed if not name.startswith(("search/w/", "u/"))]
     assert {re.sub(r"c/\w+", "c/X", name) for name in others} == {
-        "index.html", "people.html", "c/X/2.html", "c/X/2-source.html", "c/X/days.html",
+        "about.js", "index.html", "people.html", "c/X/2.html", "c/X/2-source.html", "c/X/days.html",
         "c/X/days.js", "conversations.js", "search/meta.js", "search/p/0/2.js",
     }  # fmt: skip
     write_site(out, tmp_path / "fresh")
@@ -185,13 +186,14 @@ def test_finished_pages_of_a_killed_run_are_not_rewritten(
 
 
 def test_a_removed_or_cut_page_is_written_again(out: Path, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    write_site(out, site)
+    site, begun = tmp_path / "site", datetime(2026, 5, 1, tzinfo=UTC)
+    write_site(out, site, now=lambda: begun)
     before = files(site)
     page = next(site.glob("c/*/1.html"))
     page.unlink()
     next(site.glob("search/p/0/*.js")).write_bytes(b"")
-    assert write_site(out, site).written == 4  # with index.html, which said meanwhile that it is not complete
+    result = write_site(out, site, now=lambda: begun)
+    assert result.written == 4  # with index.html, which said meanwhile that it is not complete
     assert files(site) == before
 
 
@@ -292,7 +294,7 @@ def test_a_folder_with_something_else_is_refused(out: Path, tmp_path: Path) -> N
 
 
 def test_a_site_of_another_export_is_refused_unchanged(out: Path, tmp_path: Path) -> None:
-    write_site(out, tmp_path / "site")
+    write_site(out, tmp_path / "site", title="The archive")
     before = files(tmp_path / "site")
     runs = StoredRuns(tmp_path / "other")
     runs.run([json.dumps(message(1, "one")).encode()])
@@ -300,7 +302,8 @@ def test_a_site_of_another_export_is_refused_unchanged(out: Path, tmp_path: Path
         write_site(runs.folder, tmp_path / "site")
     assert files(tmp_path / "site") == before
     shutil.copytree(out, tmp_path / "copy")
-    assert write_site(tmp_path / "copy", tmp_path / "site").written == 0, "it is the same export"
+    result = write_site(tmp_path / "copy", tmp_path / "site", title="The archive")
+    assert result.written == 0, "it is the same export"
 
 
 def test_without_jinja_nothing_is_read_or_made(

@@ -63,6 +63,10 @@ def test_a_zip_has_the_files_of_the_site_alone(out: Path, tmp_path: Path) -> Non
     write_zip(tmp_path / "site", tmp_path / "site.zip")
     with ZipFile(tmp_path / "site.zip") as packed:
         assert set(packed.namelist()) == names
+    (tmp_path / "site" / "people.html").unlink()
+    with pytest.raises(FileNotFoundError):
+        write_zip(tmp_path / "site", tmp_path / "site.zip")
+    assert not (tmp_path / "site.zip.new").exists()
     with pytest.raises(RequestInvalidError, match="is in the site: expected a file outside of it"):
         write_zip(tmp_path / "site", tmp_path / "site" / "site.zip")
     with pytest.raises(RequestInvalidError, match="expected a file in a folder that exists"):

@@ -59,10 +59,10 @@ const open = location.pathname.split("/").at(-2);
 const rowOf = ([name, title, initials, colour, pages, day, messages, , by, words]) => make("li", "", make("a", {
   href: `${root}c/${name}/${pages}.html#end`,
   ariaCurrent: name === open ? "page" : null,
-}, make("span", { className: `face c${colour}`, ariaHidden: true }, initials), make("b", "", make("bdi", "", title)),
+}, make("span", { className: `face c${colour}`, ariaHidden: true }, initials), make("b", "", title),
 make("time", "", day), make("span", "excerpt", make("bdi", "", by), by && ": ", make("bdi", "", words)),
 make("span", { className: "badge", title: "messages" }, count(messages))));
-const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+const plain = (text) => text.normalize("NFKD").replace(/[\p{M}\u2066-\u2069]/gu, "").toLowerCase();
 const control = (parent, sorts, lists) => {
   const filter = make("input", { type: "search", placeholder: "Filter by name" });
   const sort = make("select", { ariaLabel: "Sort" }, ...sorts.map((name) => make("option", "", name)));
@@ -100,6 +100,13 @@ if (column && matchMedia("(min-width: 64rem)").matches) {
   column.append(rows);
   control(column, [], () => [rows])();
 }
+
+// ── what the pages are of ──
+const [bottom] = all(".bottom");
+if (!all("#about")[0]) load("about.js").then((facts) => {
+  const texts = facts.flatMap(([name, text], at) => [`${at ? " · " : ""}${name}: `, make("bdi", "", text)]);
+  bottom.append(make("p", "", ...texts));
+}).catch(() => {});
 
 // ── where I am ──
 // The pages of a conversation of several, and a date to jump to.

@@ -8,13 +8,13 @@
   const form = document.getElementById("search");
   const [found, status, list, more] = all("#found, #count, #results, #more");
 
-  document.onkeydown = (event) => {
+  document.addEventListener("keydown", (event) => {
     const at = document.activeElement;
     const to = event.key === "/" ? !at.matches("input, select") && form.q : event.key === "ArrowDown" && at === form.q && all("a", list)[0];
     if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     to.focus();
-  };
+  });
 
   // Times are in the site's zone, whatever the reader's is; Swedish writes them as 2026-11-22 13:11:03.
   const localTime = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" }).format;
@@ -47,9 +47,9 @@
       if (letters.length === 1) terms.set(run, false);
       for (let at = 1; at < letters.length; at++) terms.set(letters[at - 1] + letters[at], false);
     }
-    (chunk.replace(RUN, " ").match(WORD) ?? []).forEach((word, place) => {
+    (chunk.replace(RUN, " ").match(WORD) ?? []).forEach((word, position) => {
       const letters = Array.from(word).slice(0, LONGEST_TERM), term = letters.join("");
-      terms.set(term, !place && INSIDE.test(chunk) && (terms.get(term) ?? true));
+      terms.set(term, !position && INSIDE.test(chunk) && (terms.get(term) ?? true));
     });
     return terms;
   };
@@ -143,17 +143,17 @@
 
   // ── what is shown ──
   const AROUND = 80;
-  // A text around what is searched for, all of which is marked: folding moves letters, so each has its place.
+  // A text around what is searched for, all of which is marked: folding moves letters, so each has its position.
   const marked = (text, chunks) => {
     let letters = "";
-    const places = [], spans = [];
+    const positions = [], spans = [];
     for (const { 0: cluster, index } of text.matchAll(/[^][\p{M}\uff9e\uff9f]*/gu)) {
       letters += fold(cluster);
-      while (places.length < letters.length) places.push([index, index + cluster.length]);
+      while (positions.length < letters.length) positions.push([index, index + cluster.length]);
     }
     for (const chunk of chunks)
       for (let at = letters.indexOf(chunk); at >= 0; at = letters.indexOf(chunk, at + 1))
-        if (INSIDE.test(chunk) || !isInside(letters, at)) spans.push([places[at][0], places[at + chunk.length - 1][1]]);
+        if (INSIDE.test(chunk) || !isInside(letters, at)) spans.push([positions[at][0], positions[at + chunk.length - 1][1]]);
     spans.sort(([one], [other]) => one - other);
     const [first, last] = spans[0] ?? [0, 0];
     let end = Math.max(0, first - AROUND);
@@ -197,7 +197,7 @@
     list.replaceChildren(...grouped(matches).map((group) => {
       const shown = group.slice(0, left);
       left -= shown.length;
-      return shown.length && make("li", "group", make("p", "in", make("bdi", "", shown[0].texts.title), " ", make("span", "badge", count(group.length))),
+      return shown.length && make("li", "group", make("p", "in", shown[0].texts.title, " ", make("span", "badge", count(group.length))),
         make("ol", "", ...shown.map((match) => shownResult(match, query.q.chunks))));
     }).filter(Boolean));
     more.hidden = matches.length <= limit;
