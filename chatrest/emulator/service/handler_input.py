@@ -110,7 +110,7 @@ def read_query(query: str, endpoint: Endpoint[Any]) -> Document:
     try:
         for kind in filter(None, (endpoint.query, _Paging)):
             typed = msgspec.to_builtins(msgspec.convert(sent, kind, strict=False))
-            read |= {name: value for name, value in typed.items() if value is not None}
+            read = {name: value for name, value in (read | typed).items() if value is not None}
     except msgspec.ValidationError as error:
         raise _refusal(error, endpoint.query) from None
     return read

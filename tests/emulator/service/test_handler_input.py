@@ -22,6 +22,7 @@ def test_a_list_is_read_from_commas_repeated_keys_or_brackets(query: str) -> Non
 
 def test_values_have_the_types_of_the_filter_and_unknown_ones_stay_texts() -> None:
     query = "unread=1&count=false&per_page=3&perPage=7&sentAt[to]=5&mentionswithTagInfo=1&page=1&receiver=x"
+    query += "&sentAt[from]=null"
     assert read_query(query, LIST) == {
         "unread": True, "count": False, "perPage": 7, "sentAt[to]": 5, "mentionsWithTagInfo": True, "page": 1,
         "receiver": "x",
