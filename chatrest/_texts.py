@@ -48,8 +48,12 @@ def about(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """Return a number of bytes: `12.3 MB`."""
-    return f"{count / 1e9:,.2f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+    """Return a number of bytes: `620 bytes`, `4.2 kB`, `12.3 MB`, `1.25 GB`."""
+    if count >= 1e9:
+        return f"{count / 1e9:,.2f} GB"
+    if count >= 1e6:
+        return f"{count / 1e6:,.1f} MB"
+    return f"{count / 1e3:,.1f} kB" if count >= 1e3 else plural(count, "byte")
 
 
 def plural(count: int, noun: str) -> str:

@@ -1,6 +1,6 @@
 """Texts of numbers."""
 
-from chatrest._texts import about, duration
+from chatrest._texts import about, duration, size
 from tests.support.cases import loop_over
 
 
@@ -34,3 +34,8 @@ def test_a_measured_time(seconds: float, text: str) -> None:
 )
 def test_an_estimated_time(seconds: float, text: str) -> None:
     assert about(seconds) == text
+
+
+def test_a_number_of_bytes() -> None:
+    sizes = {1: "1 byte", 620: "620 bytes", 4_200: "4.2 kB", 12_300_000: "12.3 MB", 1_250_000_000: "1.25 GB"}
+    assert {count: size(count) for count in sizes} == sizes

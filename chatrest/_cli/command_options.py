@@ -156,13 +156,6 @@ def check_together(*rules: tuple[str, str, str]) -> None:
             raise click.UsageError(words)
 
 
-def check_outside(out: str, *paths: str | Path) -> None:
-    folder = Path(out).resolve()
-    for path in paths:
-        if Path(path).resolve().is_relative_to(folder):
-            raise click.UsageError(f"'{path}' is in the folder of the export: expected a place outside of it")
-
-
 # Options that several commands have: each is described once.
 SINCE: Final = ("--since", time_in_utc, "T", "Sent at T or later: a date, a time, yesterday, 7d …")
 UNTIL: Final = ("--until", time_in_utc, "T", "Sent at T or earlier; a date is its whole day.")
@@ -214,7 +207,8 @@ def _filter_option(kind: type[Filter], field: inspect.Field) -> Callable[[F], F]
     if values.takes(inspect.BoolType):
         return click.option(f"{_PREFIX}{field.name}", f"--{name}/--no-{name}", default=None, **options)
     if values.item is not None:
-        options |= {"multiple": True, "help": f"{options['help']} May be repeated."}
+        options |= {"multiple": True, "callback": _check_items}
+        options["help"] += " May be repeated."
     each = values.item or values
     literals = [kind for kind in each.kinds if isinstance(kind, inspect.LiteralType)]
     if literals:
@@ -223,6 +217,12 @@ def _filter_option(kind: type[Filter], field: inspect.Field) -> Callable[[F], F]
         convert = time_in_utc if each.is_time else lambda text: each.convert(name, text)
         options |= {"type": convert, "metavar": each.label}
     return click.option(f"{_PREFIX}{field.name}", f"--{name}", **options)
+
+
+def _check_items(ctx: click.Context, param: click.Parameter, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    if "" in items:
+        raise click.BadParameter("'': expected a non-empty text")
+    return items
 
 
 def _help(kind: type[Filter], field: str) -> str:

@@ -52,7 +52,7 @@ def import_(
 
     They are imported in this order. A line is a record to import, or one that the service has shown, such as
     a line of an export: what no import takes of it is dropped, and listed at the end. If the import is
-    interrupted, run the same command again: it continues, and sends no record that was imported.
+    interrupted, run the same command again: it continues, and no record is imported twice.
 
     \b
     Examples:

@@ -104,6 +104,9 @@ def print_list(
 def messages(uid: str, on_behalf_of: str | None, **given: Any) -> None:
     """Print the messages of UID: a readable line each to a terminal, else a JSON line each, as served.
 
+    They are those between UID and the user of --on-behalf-of. Without that option the documentation of the
+    service does not say whose messages are listed.
+
     \b
     Examples:
       chatrest messages bob --on-behalf-of alice > talk.jsonl

@@ -2,8 +2,9 @@
 
 tenacity repeats: its loop waits and calls from the second attempt on. It would cost 25 µs for a call that
 succeeds at once, as much as all else that this package adds to aiohttp, so the first attempt is made before
-it, and its failure is the loop's first outcome. Right after an attempt, `core.pace.retry` decides if and when
-the call is repeated, as the telemetry of the attempt has the pause; the loop's `retry` and `wait` read it.
+it, and its failure is the loop's first outcome. Right after an attempt, `_core.pace.retry` decides if and
+when the call is repeated, as the telemetry of the attempt has the pause; the loop's `retry` and `wait` read
+it.
 
 A 429 is read once, into a `RateLimitError`. The pacer learns the limit from it, and the retry policy asks the
 pacer for the next slot: a call that was refused for its rate sleeps once, for the longer of both waits.

@@ -92,7 +92,7 @@ class Client:
 
 
 class Sender:
-    """The sender of one view, the only part of it that the resources use: `core.send.Send`."""
+    """The sender of one view, the only part of it that the resources use: `_core.send.Send`."""
 
     reads_rows: Final = False
     drops_mismatches: Final = False
@@ -204,7 +204,7 @@ async def _run_observed(active: ActiveCall[R], deadline: float | None, context: 
 
 
 def _report_start(listeners: Iterable[Listener], start: CallStart) -> Headers:
-    """Report a call that begins, as `telemetry.CallListener` says; return the listeners' headers."""
+    """Report a call that begins, as `_telemetry.CallListener` says; return the listeners' headers."""
     headers = Headers()
     for listener in listeners:
         try:

@@ -8,15 +8,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from .._core.pace.pacer import GatePacer
+from .._core.pace.pacer import POLL_SECONDS, GatePacer
 from .._core.requests.endpoint import RateClass
 from .places import AppPlaces, LaneQueues, Priority, PrioritySemaphore, Waiter
 from .timing import Timing
 
 MakePacer: TypeAlias = Callable[[str, RateClass], GatePacer]
 
-_POLL_SECONDS: Final = 0.25
-"""While the end of a limit is unknown, the leader checks at this interval: any reply may show the end."""
 _YIELD_SECONDS: Final = 0.01
 """While an interactive call goes first, a bulk leader checks at this interval."""
 _MAX_GATES: Final = 10_000
@@ -99,7 +97,7 @@ class RateGate:
         while not leader.served:
             delay = self.delay(lane)
             if delay > 0:
-                await self._sleep(min(delay, _POLL_SECONDS) if self.pacer.is_probing else delay)
+                await self._sleep(min(delay, POLL_SECONDS) if self.pacer.is_probing else delay)
             elif lane == "bulk" and self.lanes.interactive:
                 await self._sleep(_YIELD_SECONDS)
             else:

@@ -1,7 +1,7 @@
 """A reply becomes a result or an error; it also shows the rate limit, and another acting user.
 
 A decode of msgspec keeps the interpreter's lock, so a thread does not help against a long one; its time is
-bounded by `core.replies.bounds`. What is read record by record is Python code, which gives way to the event
+bounded by `_core.replies.bounds`. What is read record by record is Python code, which gives way to the event
 loop every few milliseconds when it runs in a thread. A deadline or a cancel does not wait for that thread.
 
 The error of a call must not show the call's own credentials where the service repeats them in prose. They are
@@ -29,7 +29,7 @@ from .._core.requests.endpoint import Call, Endpoint, Reader
 from .._secrets import credential_values, is_credential, scrub
 from .._telemetry import LOGGER
 from ..errors import ApiError, ChatRestError, NotFoundError, ReplyUnreadableError
-from .session_options import CallOptions, OnReply, RawReply
+from .session_options import MIN_SECRET, CallOptions, OnReply, RawReply
 from .transport import Reply, header_name, plain_headers
 
 R = TypeVar("R")
@@ -39,8 +39,6 @@ _NOT_JSON: Final = frozenset({"text/html", "text/plain", "application/xml", "tex
 _GC_LOCK: Final = Lock()
 _MIN_HOLD: Final = 0.05
 """Seconds: a shorter wait that a reply names is no wait."""
-_MIN_SECRET: Final = 4
-"""Characters: shorter values are not hidden."""
 _COLLECTIONS: Final = ("apikeys", "auth_tokens", "tokens")  # segments that have a credential after them
 
 
@@ -159,7 +157,7 @@ def _credentials_of(call: Call[Any]) -> tuple[str, ...]:
     for part in (call.query, call.body, call.headers):
         if part is not None:
             values.update(credential_values(msgspec.to_builtins(part, enc_hook=str)))
-    return tuple(value for value in values if len(value) >= _MIN_SECRET)
+    return tuple(value for value in values if len(value) >= MIN_SECRET)
 
 
 def _credentials_in_path(template: str, path: str) -> Iterator[str]:

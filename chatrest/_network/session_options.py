@@ -34,7 +34,7 @@ MAX_REPLY_BYTES: Final = 64 * 1024 * 1024
 UNCHANGED: Final[Any] = type("Unchanged", (), {"__repr__": lambda _: "UNCHANGED"})()
 """The default of an option of `with_options`: keep its value."""
 
-_MIN_SECRET: Final = 4
+MIN_SECRET: Final = 4
 _MIN_WORD: Final = 8
 """Characters of a value, and of a word of it, from which on errors hide it."""
 
@@ -126,7 +126,7 @@ class CallOptions(Struct, frozen=True, kw_only=True):
         Values of less than 4 characters are left out, so that `X-Flag: 1` does not hide every 1. Of a value
         of several words, such as `Bearer …`, each word of at least 8 characters is hidden, too.
         """
-        values = [value for value in self.headers.values() if len(value) >= _MIN_SECRET]
+        values = [value for value in self.headers.values() if len(value) >= MIN_SECRET]
         words = [word for value in values for word in value.split() if len(word) >= _MIN_WORD]
         return (*self.destination.keys.values(), *values, *words)
 

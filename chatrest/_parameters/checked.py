@@ -172,16 +172,10 @@ class Filter(CheckedStruct):
             end = getattr(self, last)
             if isinstance(end, int) and isinstance(start := getattr(self, first), int) and end < start:
                 raise RequestInvalidError(
-                    f"{last} = {_time_words(end)}: the window ends before it begins; "
-                    f"expected {_time_words(start)} or later",
+                    f"{last} = {timestamp_words(end)}: the window ends before it begins; "
+                    f"expected {timestamp_words(start)} or later",
                     name=last,
                 )
-
-
-def _time_words(timestamp: int) -> str:
-    """Return a timestamp, with what it means where it is one in seconds."""
-    words = timestamp_words(timestamp)
-    return words if words == str(timestamp) else f"{timestamp}, {words}"
 
 
 class Body(CheckedStruct):

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from .._cloud.address import check_outside
 from .._core.requests.arguments import check
 from .._models.deleted_texts import HINTS, without_deleted_texts
 from .._texts import missing_extra
@@ -35,8 +36,8 @@ from ..export.read.folder_view import FolderView
 from ..export.read.news import ExportNews, JournalNews, NewsBatch
 from ..export.read.reading import table_entries, table_records
 from .message_rows import COLUMNS, batched, clean_records, message_values
-from .schema import BLANK, BLANKED, INDEXES, STATE, VERSION, tables, views
-from .sqlite import Batch, SqliteDatabase
+from .schema import BLANK, BLANKED, INDEXES, STATE, VERSION, Batch, Database, tables, views
+from .sqlite import SqliteDatabase
 
 Deleted: TypeAlias = Literal["keep", "blank"]
 OnCount: TypeAlias = Callable[[int], None]
@@ -104,6 +105,8 @@ def load(
     """
     check(deleted in (None, "keep", "blank"), "deleted", deleted, "'keep', 'blank', or None")
     target = open_database(database)
+    if isinstance(target, SqliteDatabase):
+        check_outside(out, target.path, "database")
     try:
         with target:
             return _Loader(target, out, deleted, progress).run()
@@ -111,19 +114,21 @@ def load(
         raise ChatRestError(f"{target.name}: {error}; nothing was changed") from error
 
 
-def open_database(database: str | PathLike[str]) -> Any:
-    """Return a `SqliteDatabase` or a `PostgresDatabase`, which have the same methods.
+def open_database(database: str | PathLike[str]) -> Database:
+    """Return the database of a path or address.
 
     Raises `RequestInvalidError` for another address, and if psycopg is not installed.
     """
-    scheme, separator, path = str(database).partition("://")
-    if not separator:
-        return SqliteDatabase(Path(database))
-    if scheme == "sqlite" and path.startswith("/") and len(path) > 1:
-        return SqliteDatabase(Path(path[1:]))
+    text = str(database)
+    scheme, separator, path = text.partition("://")
+    is_sqlite = scheme == "sqlite" and path.startswith("/")
+    file = path[1:] if is_sqlite else "" if separator else text
+    if file and not Path(file).is_dir():
+        return SqliteDatabase(Path(file))
     if scheme not in ("postgresql", "postgres"):
+        value = f"{scheme}://…" if separator else repr(text)
         raise RequestInvalidError(
-            f"database = {scheme}://…: expected a file, sqlite:///FILE or postgresql://user@host/database",
+            f"database = {value}: expected a file, sqlite:///FILE or postgresql://user@host/database",
             name="database",
         )
     try:
@@ -134,7 +139,7 @@ def open_database(database: str | PathLike[str]) -> Any:
 
 
 class _Loader:
-    def __init__(self, target: Any, out: object, deleted: Deleted | None, progress: OnCount) -> None:
+    def __init__(self, target: Database, out: object, deleted: Deleted | None, progress: OnCount) -> None:
         self._target, self._out, self._progress = target, out, progress
         self._is_first = not target.has_state()
         if self._is_first:
@@ -288,10 +293,10 @@ class _Loader:
             target.execute(sql)
 
 
-def _erase_in_others(target: Any) -> None:
+def _erase_in_others(target: Database) -> None:
     """Remove the contents of deleted messages from the records of others: their actions, who quotes them."""
     value, text = target.dialect.placeholder, "CAST(raw AS TEXT)"
-    keys = {"messages": ("place", 0), "versions": ("version", 0)}
+    keys: dict[str, tuple[str, int | str]] = {"messages": ("place", 0), "versions": ("version", 0)}
     keys |= dict.fromkeys(TABLE_COLUMNS, target.dialect.row_key)
     for table, (key, last) in keys.items():
         select = (
@@ -309,7 +314,7 @@ def _erase_in_others(target: Any) -> None:
                     target.execute(update, [erased.decode(), row_key])
 
 
-def _is_deleted(target: Any, app: str, id: Any) -> bool:
+def _is_deleted(target: Database, app: str, id: Any) -> bool:
     value = target.dialect.placeholder
     sql = f"SELECT 1 FROM messages WHERE id = {value} AND app = {value} AND deleted_reason IS NOT NULL"  # noqa: S608
     return isinstance(id, str | int) and bool(target.execute(sql, [str(id), app]))

@@ -9,8 +9,8 @@ from psycopg import sql as words
 
 from ..errors import RequestInvalidError
 from ..export.formats.columns import Column
-from .schema import POSTGRES, STATE
-from .sqlite import Batch, with_values
+from .schema import POSTGRES, STATE, Batch
+from .sqlite import with_values
 
 _REFUSED: Final = (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
 """A number that is too large, or JSON that is nested too deeply."""

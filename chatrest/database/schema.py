@@ -7,14 +7,18 @@ text where the export is of one app. A message is known by `app` and `id`. Times
 SQLite, `timestamptz` in Postgres; 0 is null.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from ..export.formats.columns import TABLE_COLUMNS, ColumnKind
+from ..export.formats.columns import TABLE_COLUMNS, Column, ColumnKind
 from .message_rows import COLUMNS
 
 VERSION: Final = "3"
 STATE: Final = "chatrest_load"
+
+
+Batch: TypeAlias = Sequence[Sequence[Any]]
+"""The values of each column; the last one is `raw`, as bytes."""
 
 
 class Dialect(NamedTuple):
@@ -31,6 +35,35 @@ class Dialect(NamedTuple):
     """An expression for the time in a column, as people can read it."""
     row_key: tuple[str, int | str]
     """The name of the key that each row of any table has, and a key that is lower than all."""
+
+
+class Database(Protocol):
+    """A database in a transaction; used with `with`, which commits where nothing failed."""
+
+    @property
+    def name(self) -> str:
+        """The name in errors."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What its methods raise where the database fails."""
+
+    def __enter__(self) -> None: ...
+    def __exit__(self, error: object, *_: object) -> None: ...
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]: ...
+    def has_state(self) -> bool:
+        """Return True if there was a load."""
+
+    def erase(self, statements: Iterable[str]) -> None:
+        """Execute statements; what they remove cannot be read in the file any more."""
+
+    def insert(
+        self, table: str, columns: Sequence[Column], batches: Iterable[Batch], conflict: str = ""
+    ) -> None:
+        """Insert rows; the clause `conflict` updates those that exist already."""
 
 
 SQLITE: Final = Dialect(

@@ -7,13 +7,11 @@ readers and the load do not wait for each other.
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from ..export.formats.columns import Column
-from .schema import SQLITE, STATE
+from .schema import SQLITE, STATE, Batch
 
-Batch: TypeAlias = Sequence[Sequence[Any]]
-"""The values of each column; the last one is `raw`, as bytes."""
 _LOCK_SECONDS: Final = 10.0
 """To wait for another program that writes; then it is an error."""
 _PAGE_BYTES: Final = 16_384
@@ -36,12 +34,12 @@ class SqliteDatabase:
 
     def __init__(self, path: Path) -> None:
         self.name: Final = str(path)
-        self._path = path
+        self.path = path
         self._is_new = not path.exists()
 
     def __enter__(self) -> None:
         self._db = sqlite3.connect(
-            self._path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False
+            self.path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False
         )
         journal_mode = "DELETE" if self._is_new else "WAL"
         try:
@@ -62,7 +60,7 @@ class SqliteDatabase:
         finally:
             self._db.close()
             if self._is_new:
-                self._path.unlink(missing_ok=True)
+                self.path.unlink(missing_ok=True)
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         return self._db.execute(sql, values).fetchall()

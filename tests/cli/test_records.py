@@ -49,6 +49,12 @@ def test_limit_and_page_limit_are_independent(
             2,
             "--until 2: the window ends before it begins; expected 5 or later",
         ),
+        (
+            ("messages", "bob", "--since", "2026-02-01", "--until", "2026-01-01"),
+            2,
+            "--until 2026-01-01: the window ends before it begins; expected 2026-02-01 or later",
+        ),
+        (("users", "--tags", ""), 2, "--tags '': expected a non-empty text"),
         (("messages", "bob", "--limt", "3"), 2, "'--limt' (did you mean '--limit'?)"),
         (("call", "users.list", "--cursor", "AAAA"), 2, "cursor token is damaged"),
         (("messages", "bob", "--cursor", SECRETS[0]), 2, "cursor token is damaged"),

@@ -258,12 +258,14 @@ def test_tables_of_another_program_are_left_alone(database: Database, tmp_path: 
         ("out", "postgresql://u:pass%zz@h/d", "database: not an address of Postgres: expected postgresql://user@host"),
         ("out", "postgresql://u:secret@127.0.0.1:1/d", "Postgres 127.0.0.1/d: connection failed: .* refused"),
         ("out", "sqlite:///no/such/folder.sqlite", "no/such/folder.sqlite: unable to open database file"),
-        ("out", "{}/out/runs.jsonl", "runs.jsonl: file is not a database"),
+        ("out", "{}/other.txt", "other.txt: file is not a database"),
+        ("out", "{}/out/chat.sqlite", "database = .*chat.sqlite': expected a place outside of the folder"),
         ("nothing", "{}/x.sqlite", "is not an export"),
     ],
 )  # fmt: skip
 def test_an_error_is_one_sentence(out: str, url: str, text: str, tmp_path: Path) -> None:
     StoredRuns(tmp_path / "out").run([record(1)])
+    (tmp_path / "other.txt").write_text("no database")
     with pytest.raises(ChatRestError, match=text) as error:
         load(tmp_path / out, url.format(tmp_path))
     assert "pass" not in str(error.value)

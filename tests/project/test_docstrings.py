@@ -28,6 +28,8 @@ NEEDS_MORE: Final = ("chatrest._cloud", "chatrest.distributed", "chatrest.exampl
 COMMON: Final = {"query", "cursor", "on_behalf_of", "headers", "x_webhook_version", "chat_api_version"}
 """Optional arguments that mean the same for each operation: the collection explains them."""
 NAMED: Final = re.compile(r"`((?:[\w.]+/)+[\w.]+\.(?:py|md))`")
+DOTTED: Final = re.compile(r"`(_[a-z_]+(?:\.\w+)+)`")
+"""A module or a name of one, as of `_core.replies.decode`."""
 
 
 def compiled(code: str) -> CodeType | None:
@@ -100,6 +102,22 @@ def test_the_files_that_docstrings_name_are_there() -> None:
         places = [ROOT.parent, *folder.parents, folder]
         named = [path for _, text in each.docstrings for path in NAMED.findall(text)]
         gone += [(module, path) for path in named if not any((place / path).is_file() for place in places)]
+    assert gone == []
+
+
+def test_the_modules_that_docstrings_name_are_there() -> None:
+    names = {
+        (module, name)
+        for module, each in all_facts().items()
+        for _, text in each.docstrings
+        for name in DOTTED.findall(text)
+    }
+    modules = all_facts().keys()
+    gone = [
+        each
+        for each in names
+        if modules.isdisjoint({f"chatrest.{each[1]}", f"chatrest.{each[1]}".rpartition(".")[0]})
+    ]
     assert gone == []
 
 

@@ -7,7 +7,7 @@ import click
 
 from ..._models.messages import Message
 from .. import streams
-from ..command_options import SINCE, UNTIL, option_table
+from ..command_options import SINCE, UNTIL, option_table, whole_number
 from ..record_formats import FORMAT, Format, RecordWriter
 
 _LINES: Final = 1_000
@@ -23,12 +23,13 @@ _LINES: Final = 1_000
     ("--conversation conversations", None, "ID",
      "Of this conversation, or of the group of this guid. May be repeated.", {"multiple": True}),
     ("--sort", ("time",), None, "By time.  [default: as they were stored]"),
+    ("--limit", whole_number(0), "N", "Print no more than N.  [default: all]"),
     ("--source sources", None, "NAME",
      "Of the file of a source, such as 'group team'. May be repeated.",
      {"multiple": True}),
     FORMAT,
 )  # fmt: skip
-def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> None:
+def cat(out: str, format_: Format | None, sort: str | None, limit: int | None, **wanted: Any) -> None:
     """Print the messages of the export in OUT: a readable line each to a terminal, else a JSON line each.
 
     \b
@@ -47,7 +48,7 @@ def cat(out: str, format_: Format | None, sort: str | None, **wanted: Any) -> No
 
     writer = RecordWriter(Message, format_)
     wanted["conversations"] += tuple(f"group_{guid}" for guid in wanted["conversations"])
-    records = find_raw(out, **wanted, by_time=sort == "time")
+    records = islice(find_raw(out, **wanted, by_time=sort == "time"), limit)
     while batch := list(islice(records, _LINES)):
         streams.write(writer.encode(batch).decode(errors="replace").encode())
     streams.write(writer.end())

@@ -103,7 +103,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     "Later runs",
     ("--recheck", seconds_of_age, "AGO",
      "Read the last 12h, 7d or 2w again, to find edited and deleted messages."),
-    ("--only", bool, None, "Read just the sources and the window given here; the plan stays."),
+    ("--only", bool, None, "Read messages of just the sources and the window given here; the plan stays."),
     ("--change-plan", bool, None, "Make the sources and the window given here the plan."),
     "Large exports",
     ("--workers", whole_number(1, _MAX_WORKERS), "N",

@@ -8,9 +8,10 @@ from typing import Any, Final, TextIO
 import click
 from msgspec import structs
 
+from ..._cloud.address import check_outside
 from ..._texts import plural
 from .. import streams
-from ..command_options import AS_JSON, PORT, QUIET, LocalPath, check_outside, option_table, shown_default
+from ..command_options import AS_JSON, PORT, QUIET, LocalPath, option_table, shown_default
 from ..environment import run
 from ..streams import ProgressLine
 
@@ -71,7 +72,6 @@ def html(
     choice["patterns"] = list(filter(str.strip, lines))
     if patterns is not None and not choice["patterns"]:
         raise click.UsageError(f"--redact-pattern {patterns.name}: expected a pattern per line, got none")
-    check_outside(out, site, *filter(None, [zip]))
     if as_document:
         if zip is not None:
             raise click.UsageError("--zip packs a site: give it without --print")
@@ -80,6 +80,7 @@ def html(
         _say_written(document, site, as_json, quiet, f"open and print {site}")
         return
     if zip is not None:
+        check_outside(out, zip, "zip")
         check_zip(site, zip)
     with ProgressLine(quiet=quiet) as line:
         result = write_site(out, site, progress=line.share, **choice)

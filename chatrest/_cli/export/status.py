@@ -2,12 +2,13 @@
 
 import shlex
 from collections.abc import Iterator
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
 
-from ..._texts import duration, plural, size
+from ..._texts import about, plural, size
 from .. import streams
 from ..command_options import AS_JSON, option_table
 from ..environment import invocation
@@ -104,7 +105,7 @@ def _contents(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
 
 
 def _is_by_app_list(facts: "ExportFacts") -> bool:
-    """Return whether the newest run has asked the app's own list, and not each source."""
+    """Return True if the newest run has asked the app's own list, and not each source."""
     return facts.last_run is not None and facts.last_run.by_app_list
 
 
@@ -120,8 +121,8 @@ def _run_text(run: "RunEntry") -> str:
     counts = ", ".join(f"{count:,} {words}" for count, words in changes if count) or "nothing new"
     end = "complete" if run.complete else "not complete"
     end += _AS_FAR if run.complete and run.by_app_list else ""
-    took = duration(max(0, run.finished - run.started))
-    text = f"{local_time(run.started)}, {took}: {counts}, {plural(run.requests, 'request')}, {end}"
+    began = local_time(run.started, UTC)
+    text = f"{began} UTC, {about(run.seconds)}: {counts}, {plural(run.requests, 'request')}, {end}"
     return f"{text}, {run.part}" if run.part else text
 
 

@@ -3,7 +3,7 @@
 Pure: it takes the time as an argument and returns the seconds to wait; the rate gate waits. No window is
 assumed. A limit may be so many requests a second, ten seconds or a minute, in windows that are fixed or
 sliding, or a bucket that refills; it may change, and other clients may use it too. Requests that are spread
-evenly keep within all of these, so only their rate has to be found; `core.pace.rate_search` does that.
+evenly keep within all of these, so only their rate has to be found; `rate_search` does that.
 
 A pacer is in one of five states. In each but `held`, a 429 leads to `held`.
 
@@ -47,7 +47,7 @@ _BULK_SHARE: Final = 0.95  # of the slots, while interactive requests come
 _URGENT_SECONDS: Final = 10.0  # after an interactive request, for which bulk keeps to its share
 _FIRST_SECONDS: Final = 2.0  # of a ramp's first rate go at once, as small jobs should be quick
 _SPARSE: Final = 5.0  # accepted requests a second; fewer were held back by no limit, but by their caller
-_POLL: Final = 0.25  # seconds between two looks whether a probe was answered
+POLL_SECONDS: Final = 0.25  # between two looks whether a probe was answered
 _INSTANT: Final = 1e-6  # seconds: less cannot be slept, and a clock may not even show it
 
 
@@ -158,7 +158,7 @@ class _Hold:
 
     def delay(self, now: float) -> float:
         is_probing = self._probed_at is not None and now < self._probed_at + self._PATIENCE
-        return _POLL if is_probing else self.until - now
+        return POLL_SECONDS if is_probing else self.until - now
 
     def probe(self, now: float) -> None:
         """Note that a probe is sent at `now`, perhaps later than possible, if no request was wanted."""

@@ -1,7 +1,8 @@
 """Bounds of a reply: a body of a few kilobytes may unpack to gigabytes of objects.
 
-The transport keeps those in bytes, with `AsyncSession(max_reply_bytes=…)`, and `network.replies` those of the
-time on the event loop. Records and values are counted before objects are made of a body of more than 4 MiB.
+The transport keeps those in bytes, with `AsyncSession(max_reply_bytes=…)`, and `_network.reply_results` those
+of the time on the event loop. Records and values are counted before objects are made of a body of more than
+4 MiB.
 """
 
 from typing import Final

@@ -68,7 +68,7 @@ class Endpoint(Struct, Generic[R], frozen=True, dict=True, eq=False):
     path: str
     """A template such as `/users/{uid}/messages`, with any number of parameters, anywhere."""
     reply: Reader[R]
-    """The envelope: `one(T)`, `many(T)`, `bare(T)`, `each(T)`, `ACK` or `JSON` of `core.replies.decode`."""
+    """The envelope: `one(T)`, `many(T)`, `bare(T)`, `each(T)`, `ACK` or `JSON` of `_core.replies.decode`."""
     replay: Replay = "unstated"
     """The repetition of a call whose reply was lost: `never` if it might be applied twice.
 

@@ -84,6 +84,7 @@ def test_cat_selects_by_source_user_and_time(of_people: Path) -> None:
     assert ids(cat(of_people, "--sender", "nobody")) == []
     assert ids(cat(of_people, "--sender", "ann", "--until", "2020-09-13")) == ["3", "4"]
     assert ids(cat(of_people, "--sort", "time", "--since", START + 3600)) == ["2", "1", "4"]
+    assert ids(cat(of_people, "--sort", "time", "--since", START + 3600, "--limit", 2)) == ["2", "1"]
 
 
 def test_changes_prints_a_line_of_json_for_each_and_since_a_run(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_all_users_is_the_default_and_a_second_run_has_nothing_to_do(
     assert (summary["plan"], summary["sources"]) == ("all users", "6")
     assert summary["requests"].endswith(", 0 answered 429")
     assert "messages/s" in summary["time"]
-    assert "MB" in summary["files"]
+    assert summary["files"].endswith(" kB")
     assert "\x1b" not in first.output
     again = command("export", str(out))
     assert summary_of(again)["messages"] == f"{count:,}, 0 of them new"

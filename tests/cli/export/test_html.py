@@ -59,10 +59,26 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
         (["html", "{out}", "{out}"], "is in the folder of the export"),
         (["html", "{out}", "{new}", "--conversation", "no"], "no message is of conversation 'no'"),
         (["html", "{out}", "{new}", "--redact-pattern", "/dev/null"], "expected a pattern per line"),
-        (["html", "{out}", "{new}", "--zip", "{out}/a.zip"], "a.zip' is in the folder of the export"),
-        (["html", "{out}", "{out}/a.html", "--print"], "a.html' is in the folder of the export"),
-        (["verify", "{out}", "--report", "{out}/r.html"], "r.html' is in the folder of the export"),
-        (["load", "{out}", "sqlite:///{out}/a.db"], "a.db' is in the folder of the export"),
+        (
+            ["html", "{out}", "{new}", "--zip", "{out}/a.zip"],
+            "--zip '.*a.zip': expected a place outside",
+        ),
+        (
+            ["html", "{out}", "{out}/a.html", "--print"],
+            "a.html': expected a place outside",
+        ),
+        (
+            ["html", "{out}", "{new}", "--zip", __file__],
+            "exists and is not a ZIP: expected",
+        ),
+        (
+            ["verify", "{out}", "--report", "{out}/r.html"],
+            "--report '.*r.html': expected a place outside",
+        ),
+        (
+            ["load", "{out}", "sqlite:///{out}/a.db"],
+            "DATABASE '.*a.db': expected a place outside",
+        ),
         (["html", "{out}", "s3://bucket/site"], "SITE 's3://bucket/site': expected a path"),
         (["seal", "{out}", "s3://bucket/bag"], "BAG 's3://bucket/bag': expected a path"),
         (["html", "{new}/nothing", "{new}/site"], "nothing"),
@@ -70,6 +86,7 @@ def test_a_part_is_chosen(backup: Path, tmp_path: Path) -> None:
         (["verify", "{out}", "--report", "x.pdf"], "--report 'x.pdf': expected a name that ends with .html"),
         (["seal", "{out}", "/dev"], "BAG '/dev': expected the path of a new folder; it exists"),
         (["load", "{out}", "mysql://x"], "DATABASE mysql://…: expected a file"),
+        (["load", "{out}", ""], "DATABASE '': expected a file, sqlite:///FILE or postgresql://"),
     ],
 )
 def test_a_folder_that_cannot_be_shown_is_one_line_and_status_2(

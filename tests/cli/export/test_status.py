@@ -70,6 +70,7 @@ def test_a_complete_export(command: Run, out: Path, service: EmulatorThread) -> 
     assert lines["export"] == f"{out}, ndjson, complete as far as the app's own list shows"
     assert lines["plan"].startswith("all users, since=2020-01-01, files by source")
     assert lines["sources"] == "6 complete"
+    assert " UTC, a few seconds: nothing new, " in lines["last run"]
     assert lines["last run"].endswith(", complete as far as the app's own list shows")
     assert "next" not in lines
     assert command("verify", str(out)).stdout.endswith(" (all users, since=2020-01-01)\n")

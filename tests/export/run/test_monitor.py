@@ -32,7 +32,7 @@ def test_the_remaining_time_needs_some_seconds_of_data() -> None:
         progress.written, progress.covered = 50 * second, 10 * second
         line = monitor.snapshot().line
         assert ("left" not in line) == (second <= 5)
-    assert line == "walking: 30%, about 70 s left, 1,500 messages at 50/s, 0.0 MB, 0 requests, 30.0 s"
+    assert line == "walking: 30%, about 70 s left, 1,500 messages at 50/s, 1 byte, 0 requests, 30.0 s"
     progress.trouble = "ConnectError"  # of unknown duration
     assert ["left" in monitor.snapshot().line for _ in range(2)] == [True, False]
     progress.trouble = None
@@ -41,7 +41,7 @@ def test_the_remaining_time_needs_some_seconds_of_data() -> None:
         line = monitor.snapshot().line
     assert line.startswith("walking: 30%, 1,500 messages at 0/s")
     progress.enter(Phase.FETCHING_ATTACHMENTS)
-    assert monitor.snapshot().line.startswith("fetching attachments: 1,500 messages, 0.0 MB")
+    assert monitor.snapshot().line.startswith("fetching attachments: 1,500 messages, 1 byte")
 
 
 @loop_over(
