@@ -290,10 +290,10 @@ class ExportFolder:
 
     def _check_sealed(self) -> None:
         """Raise OSError where a file is not sealed or not all on disk: no export is complete then."""
-        if left := self.journal.files("open", "sealing"):
-            raise OSError(errno.EIO, "it could not be sealed: run it again", str(self.folder / left[0].name))
-        for file in self.journal.files("sealed"):
+        for file in self.journal.files("open", "sealing", "sealed"):
             path = self.folder / file.name
+            if file.state != "sealed":
+                raise OSError(errno.EIO, "it could not be sealed: run it again", str(path))
             if self.remote is not None and not path.exists() and file.name in self.remote.names:
                 continue
             if not path.exists() or path.stat().st_size < file.size:

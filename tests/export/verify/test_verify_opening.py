@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -200,13 +201,19 @@ def other_user() -> Iterator[None]:
         os.seteuid(uid)
 
 
+@pytest.fixture
+def shared_out(made: Callable[[str], Path]) -> Iterator[Path]:
+    """A copy that other users can read: pytest's folders are for one, as each run of pytest makes sure."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(shutil.copytree(made("plain"), Path(folder, "out")))
+
+
 @pytest.mark.parametrize("name", [JOURNAL, MANIFEST, "a file"])
-def test_a_file_without_read_permission_is_not_damaged(out: Path, name: str) -> None:
+def test_a_file_without_read_permission_is_not_damaged(shared_out: Path, name: str) -> None:
     """The advice for damage would dismantle a good export."""
+    out = shared_out
     path = out / (largest_entry(out).name if name == "a file" else name)
-    for folder in out.parents:  # pytest's own are for one user
-        if not folder.stat().st_mode & 0o001:
-            folder.chmod(0o755)
     path.chmod(0)
     readers: list[Callable[[], object]] = [lambda: verify(out), lambda: list(read_raw(out))]
     if name != "a file":
