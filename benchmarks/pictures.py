@@ -167,9 +167,7 @@ def photograph(browser: str, folder: Path) -> None:
         subprocess.run([*command, str(site)], check=True)
         only = ["--print", "--conversation", "group_launch", "--title", "Launch in Lisbon"]
         subprocess.run([*command, str(document), *only], check=True)
-        [page] = [
-            path for path in site.glob("c/*/1.html") if "Launch in Lisbon</bdi></h1>" in path.read_text()
-        ]
+        [page] = [path for path in site.glob("c/*/1.html") if "Launch in Lisbon</h1>" in path.read_text()]
         shots = {
             "archive.png": (page.as_uri(), "1060,500"),
             "search.png": (f"{(site / 'index.html').as_uri()}#q=poster", "900,460"),

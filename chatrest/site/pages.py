@@ -46,8 +46,8 @@ LIST: Final = 400
 _MAX_CONVERSATIONS: Final = 500
 _SPACES: Final = re.compile(r"/\*.*?\*/|\s*([{}>])\s*|(?<=[:;,])\s+|;\s*(?=})")
 """What a style sheet does not need: spaces and comments."""
-_BREAKS: Final = re.compile(r"([;,({])\n|\n(?=[})])")
-"""The ends of lines that a script does not need: no text in one goes over several lines."""
+_BREAKS: Final = re.compile(r"([;,({=])\n|\n(?=[}).?:&])| (=>|=|===|&&|\|\|) ")
+"""What a script does not need: ends of lines, and spaces around operators. No text in one has them."""
 _MAX_RECORD: Final = 10_000
 """Letters of a user's record that their page shows."""
 _DAY: Final = attrgetter("day")
@@ -360,7 +360,7 @@ def static(name: str) -> bytes:
     lines = (line for each in STATIC[name] for line in (TEMPLATES / each).read_text("utf-8").splitlines())
     text = "\n".join([*(line for line in map(str.strip, lines) if line and not line.startswith("//")), ""])
     spaces = _SPACES if name.endswith(".css") else _BREAKS
-    return spaces.sub(lambda match: match[1] or "", text).encode()
+    return spaces.sub(lambda match: match[match.lastindex] if match.lastindex else "", text).encode()
 
 
 def parts_of(rows: int) -> int:

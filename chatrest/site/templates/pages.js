@@ -1,11 +1,13 @@
-// What reading has of a script: one tab stop for a list, the column and the list of conversations, a date to jump to.
+// What reading has of a script: one tab stop for a list, the column and the list of conversations,
+// the facts of the site below each page, and a date to jump to.
 // Data are scripts that call `chatrest` with what they hold, as file:// forbids fetch.
 "use strict";
 const { root, zone } = document.documentElement.dataset;
 const all = (css, of = document) => [...of.querySelectorAll(css)];
 // An element with members, or with the name of a class.
 const make = (tag, members, ...inner) => {
-  const made = Object.assign(document.createElement(tag), typeof members === "string" ? { className: members } : members);
+  const given = typeof members === "string" ? { className: members } : members;
+  const made = Object.assign(document.createElement(tag), given);
   made.append(...inner);
   return made;
 };
@@ -36,7 +38,8 @@ const rove = (list) => {
 };
 all("#column, #results, main").forEach((list) => {
   rove(list);
-  if (list.id === "results") new MutationObserver(() => rove(list)).observe(list, { childList: true, subtree: true });
+  const observer = new MutationObserver(() => rove(list));
+  if (list.id === "results") observer.observe(list, { childList: true, subtree: true });
   list.addEventListener("focusin", ({ target }) => {
     const item = target.closest(ITEM);
     if (!item || !list.now) return;
@@ -80,7 +83,8 @@ const control = (parent, sorts, lists) => {
     shown.forEach((list, group) => {
       const own = found.filter((row) => shown.length < 2 || row[7] === group);
       list.replaceChildren(...own.filter((row, at) => at < limit || row[0] === open).map(rowOf));
-      if (own.length > limit) list.append(make("li", "", make("button", { onclick: more }, `${count(own.length - limit)} more`)));
+      if (own.length <= limit) return;
+      list.append(make("li", "", make("button", { onclick: more }, `${count(own.length - limit)} more`)));
     });
     rove(parent);
   };
@@ -92,7 +96,9 @@ const [column] = all("#column"), [talks] = all("#talks");
 const list = () => make("ul", "list");
 if (talks) control(all("main")[0], ["Newest", "Largest", "Name"], () => {
   const lists = [list(), list()];
-  talks.replaceChildren(...lists.map((each, group) => make("section", "", make("h2", "", ["One to one", "Groups"][group]), each)));
+  const sections = lists.map((each, group) =>
+    make("section", "", make("h2", "", ["One to one", "Groups"][group]), each));
+  talks.replaceChildren(...sections);
   return lists;
 });
 if (column && matchMedia("(min-width: 64rem)").matches) {

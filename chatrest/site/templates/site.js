@@ -1,5 +1,6 @@
 // The search, and its keys: `/` leads to it, the arrow down to its results. A page can be read without it.
-// `all`, `make`, `load`, `once`, `count`, `SHOWN`, `root` and `zone` are those of pages.js, which comes first in the written file.
+// `all`, `make`, `load`, `once`, `count`, `SHOWN`, `root` and `zone` are those of pages.js,
+// which comes first in the written file.
 //   search/meta.js     the pages, and the first term of each shard
 //   search/w/NAME.js   a shard: terms in order, each with the pages that have it
 //   search/w/v0.js     the words of eight shards, for the middles of words
@@ -10,14 +11,17 @@
 
   document.addEventListener("keydown", (event) => {
     const at = document.activeElement;
-    const to = event.key === "/" ? !at.matches("input, select") && form.q : event.key === "ArrowDown" && at === form.q && all("a", list)[0];
+    const to = event.key === "/"
+      ? !at.matches("input, select") && form.q
+      : event.key === "ArrowDown" && at === form.q && all("a", list)[0];
     if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     to.focus();
   });
 
   // Times are in the site's zone, whatever the reader's is; Swedish writes them as 2026-11-22 13:11:03.
-  const localTime = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" }).format;
+  const style = { timeZone: zone, dateStyle: "short", timeStyle: "medium" };
+  const localTime = new Intl.DateTimeFormat("sv-SE", style).format;
   const isWithin = ({ since, until }, first, last) =>
     (!since || localTime(last).slice(0, 10) >= since) && (!until || localTime(first).slice(0, 10) <= until);
 
@@ -30,11 +34,19 @@
     LETTERS = letters;
     const letter = `(?![${dense}])[\\p{L}\\p{N}\\p{M}_]`;
     [RUN, ACCENTS] = [`[${dense}]+`, accents].map((pattern) => new RegExp(pattern, "gu"));
-    [BEGIN, END, INSIDE] = [`^${letter}`, `${letter}$`, `^(?:(?:${letter}){3}|[가-힣]{2})`].map((pattern) => new RegExp(pattern, "u"));
+    const inside = `^(?:(?:${letter}){3}|[가-힣]{2})`;
+    [BEGIN, END, INSIDE] = [`^${letter}`, `${letter}$`, inside].map((pattern) => new RegExp(pattern, "u"));
   };
   const ASCII = /^[\0-\x7f]*$/;
-  const lower = (text) => (ASCII.test(text) ? text.toLowerCase() : text.normalize("NFC").toUpperCase().toLowerCase().replaceAll("ς", "σ"));
-  const fold = (text) => (ASCII.test(text) ? text.toLowerCase() : lower(lower(text).normalize("NFKD").replace(ACCENTS, "")).replace(/[æ-ŧ]/g, (each) => LETTERS[each] ?? each));
+  const lower = (text) => {
+    if (ASCII.test(text)) return text.toLowerCase();
+    return text.normalize("NFC").toUpperCase().toLowerCase().replaceAll("ς", "σ");
+  };
+  const fold = (text) => {
+    if (ASCII.test(text)) return text.toLowerCase();
+    const letters = lower(lower(text).normalize("NFKD").replace(ACCENTS, ""));
+    return letters.replace(/[æ-ŧ]/g, (each) => LETTERS[each] ?? each);
+  };
   const oneLine = (text) => text.trim().replace(/\s+/gu, " ");
   const chunksOf = (query) =>
     [...query.matchAll(/"([^"]*)"?|([^\s"]+)/gu)].map((match) => oneLine(match[1] ?? match[2])).filter(Boolean);
@@ -103,7 +115,10 @@
   const textsOf = ([page]) => load(`search/p/${Math.floor(page / IN_FOLDER)}/${page}.js`);
   let run = 0, asked = "";
 
-  const addressOf = () => `${new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value))}`;
+  const addressOf = () => {
+    const fields = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
+    return `${new URLSearchParams(fields.filter(([, value]) => value))}`;
+  };
   const wanted = () => {
     const query = { is: new FormData(form).getAll("is"), since: form.since.value, until: form.until.value };
     for (const name of ["q", "person", "conversation"]) query[name] = queryOf(form[name].value);
@@ -114,7 +129,8 @@
   const candidates = async (data, query, middles) => {
     const terms = query.is.map((flag) => [`!${flag}`, false]);
     for (const [mark, name] of [["", "q"], ["@", "person"], ["#", "conversation"]])
-      for (const chunk of query[name].chunks) for (const [term, inside] of termsOf(chunk)) terms.push([mark + term, !mark && inside]);
+      for (const chunk of query[name].chunks)
+        for (const [term, inside] of termsOf(chunk)) terms.push([mark + term, !mark && inside]);
     let pages = data.times.filter(([, first, last]) => isWithin(query, first, last));
     query.lacking = "";
     for (const [term, inside] of terms.sort(([one], [other]) => other.length - one.length)) {
@@ -123,7 +139,8 @@
         const others = await pagesWith(data, term, true);
         having = others && new Set([...having, ...others]);
       }
-      if (having && !having.size) query.lacking ||= `nothing ${inside || term[0] === "!" ? "has" : "begins with"} “${term.replace(/^[@#!]/, "")}”`;
+      const verb = inside || term[0] === "!" ? "has" : "begins with";
+      if (having && !having.size) query.lacking ||= `nothing ${verb} “${term.replace(/^[@#!]/, "")}”`;
       if (having) pages = pages.filter(([page]) => having.has(page));
     }
     return pages;
@@ -131,7 +148,8 @@
 
   const matchesOf = (texts, query, flags) => {
     if (gradeOf(texts.title, query.conversation) > 2) return [];
-    const is = texts.people.map(([uid, name]) => form.person.value === `=${uid}` || gradeOf(`${uid} ${name}`, query.person) < 3);
+    const is = texts.people.map(([uid, name]) =>
+      form.person.value === `=${uid}` || gradeOf(`${uid} ${name}`, query.person) < 3);
     const matches = [];
     texts.messages.forEach(([, sender, time, text, bits], at) => {
       if (!is[sender] || (bits & flags) !== flags || !isWithin(query, time, time)) return;
@@ -153,7 +171,8 @@
     }
     for (const chunk of chunks)
       for (let at = letters.indexOf(chunk); at >= 0; at = letters.indexOf(chunk, at + 1))
-        if (INSIDE.test(chunk) || !isInside(letters, at)) spans.push([positions[at][0], positions[at + chunk.length - 1][1]]);
+        if (INSIDE.test(chunk) || !isInside(letters, at))
+          spans.push([positions[at][0], positions[at + chunk.length - 1][1]]);
     spans.sort(([one], [other]) => one - other);
     const [first, last] = spans[0] ?? [0, 0];
     let end = Math.max(0, first - AROUND);
@@ -180,7 +199,8 @@
   };
   const shownResult = ({ texts, at }, chunks) => {
     const [rank, sender, time, text] = texts.messages[at];
-    const shown = make("span", { className: "text", dir: "auto" }, ...(text ? marked(oneLine(text), chunks) : ["(deleted, or no text)"]));
+    const parts = text ? marked(oneLine(text), chunks) : ["(deleted, or no text)"];
+    const shown = make("span", { className: "text", dir: "auto" }, ...parts);
     const top = make("span", "meta", named(texts, sender, "who"), make("time", "", time ? localTime(time) : ""));
     const link = make("a", { href: `${root}${texts.path}#m${rank}` }, top, shown);
     return make("li", "", lineOf(texts, at - 1), link, lineOf(texts, at + 1));
@@ -189,7 +209,8 @@
   // Results by conversation: those with the best and newest results first.
   const grouped = (matches) => {
     const groups = {};
-    for (const match of matches.sort((one, other) => one.grade - other.grade || other.time - one.time)) (groups[match.texts.path.replace(/[^/]*$/, "")] ??= []).push(match);
+    matches.sort((one, other) => one.grade - other.grade || other.time - one.time);
+    for (const match of matches) (groups[match.texts.path.replace(/[^/]*$/, "")] ??= []).push(match);
     return Object.values(groups);
   };
   const render = (matches, query, limit = SHOWN) => {
@@ -197,8 +218,10 @@
     list.replaceChildren(...grouped(matches).map((group) => {
       const shown = group.slice(0, left);
       left -= shown.length;
-      return shown.length && make("li", "group", make("p", "in", shown[0].texts.title, " ", make("span", "badge", count(group.length))),
-        make("ol", "", ...shown.map((match) => shownResult(match, query.q.chunks))));
+      if (!shown.length) return null;
+      const title = make("p", "in", shown[0].texts.title, " ", make("span", "badge", count(group.length)));
+      const results = shown.map((match) => shownResult(match, query.q.chunks));
+      return make("li", "group", title, make("ol", "", ...results));
     }).filter(Boolean));
     more.hidden = matches.length <= limit;
     more.onclick = () => render(matches, query, limit + SHOWN);
@@ -229,10 +252,13 @@
         }
         if (own !== run) return;
         // Who reads them already keeps the first results: they are the newest.
-        if (!list.hasChildNodes() || (scrollY < 100 && !list.contains(document.activeElement))) render(matches, query);
+        const isRead = scrollY >= 100 || list.contains(document.activeElement);
+        if (!list.hasChildNodes() || !isRead) render(matches, query);
       }
-      status.textContent = `${matches.length < MOST ? "" : "more than "}${count(matches.length)} found${matches.length ? `, times in ${zone}` : `: ${
-        query.lacking || "no message has all of it"}. ${status.dataset.advice}`}`;
+      const many = matches.length < MOST ? "" : "more than ";
+      const advice = `: ${query.lacking || "no message has all of it"}. ${status.dataset.advice}`;
+      const end = matches.length ? `, times in ${zone}` : advice;
+      status.textContent = `${many}${count(matches.length)} found${end}`;
     } catch (error) {
       if (own === run) status.textContent = `The search failed: ${error.message}`;
     }
