@@ -38,9 +38,6 @@ def only(http: aioresponses) -> tuple[str, str, dict[str, Any]]:
     return method, str(url), call.kwargs
 
 
-# ── what is sent ──
-
-
 async def test_the_exact_request_of_a_list(http: aioresponses) -> None:
     http.get(f"{BASE}/users/bob/messages?limit=1000", payload={"data": []})
     async with AsyncSession(APP) as session:
@@ -143,9 +140,6 @@ async def test_query_values_arrive_unchanged() -> None:
     assert pairs == [("q", hard), ("k&=", "v"), ("f", "1.5"), ("empty", "")]
 
 
-# ── views ──
-
-
 async def test_a_view_has_its_options_and_shares_the_pools() -> None:
     async with FaultyServer(reply()) as server, server.session(headers={"X-A": "1"}) as session:
         view = session.as_user("alice").with_options(headers={"X-B": "2"})
@@ -233,9 +227,6 @@ def test_the_repr_shows_app_and_user_and_no_key() -> None:
     assert repr(session) == "<AsyncSession of app-1>"
     assert repr(session.as_user("bob")) == "<AsyncSession of app-1 as bob>"
     assert KEY not in repr(vars(session))
-
-
-# ── nothing is sent outside of `async with`, or with a wrong argument ──
 
 
 async def test_a_session_that_is_not_open_sends_nothing() -> None:

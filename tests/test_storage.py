@@ -62,9 +62,6 @@ def killed(notes: Notes, target: Path) -> Path:
     return target / notes.path.name
 
 
-# ── whose it is ──
-
-
 def test_a_new_file_has_the_initial_rows_and_no_side_file(path: Path) -> None:
     with Notes(path, "first") as notes:
         notes.add("second")
@@ -201,9 +198,6 @@ def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path) -> None:
             opened(tmp_path / "nowhere" / "notes")
 
 
-# ── transactions and errors ──
-
-
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, GeneratorExit])
 def test_a_transaction_that_fails_never_happened(path: Path, error: type[BaseException]) -> None:
     with Notes(path) as notes:
@@ -247,9 +241,6 @@ def test_a_full_disk_has_the_error_number_of_the_system(path: Path) -> None:
             raise coded(sqlite3.SQLITE_FULL)
         assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(path))
         assert not isinstance(caught.value, ChatRestError)
-
-
-# ── the rest ──
 
 
 def test_a_snapshot_has_the_committed_rows(path: Path, tmp_path: Path) -> None:

@@ -111,9 +111,6 @@ def test_an_incomplete_export_is_a_failure(tmp_path: Path, monkeypatch: pytest.M
     assert len(result.stderr.splitlines()) == 1
 
 
-# ── the guide ──
-
-
 def test_the_list_has_every_page_once() -> None:
     files = {path.stem for path in trial.GUIDE.glob("*.md")} - {"README"}
     files |= {path.parent.name for path in trial.GUIDE.glob("*/README.md")}

@@ -224,6 +224,3 @@ async def test_an_object_that_changes_during_a_read_is_noticed(
     with pytest.raises(ObjectChangedError):
         await task
     assert not (tmp_path / "back").exists()
-
-
-# ── conditions ──

@@ -207,9 +207,6 @@ async def test_a_client_that_is_none_of_dask_is_refused(tmp_path: Path) -> None:
         await export(cast("Any", None), App("app", "k3y"), tmp_path / "out")
 
 
-# ── rounds ──
-
-
 class Parts:
     """Parts that end in a given way; each end is the next one of its part."""
 

@@ -230,9 +230,6 @@ def test_wrong_arguments_are_named(write: Write, tmp_path: Path) -> None:
             check(out)
 
 
-# ── a copy of an app ──
-
-
 async def people(session: AsyncSession) -> list[Any]:
     """Return the users, groups and members of an app, as far as a copy has them."""
     groups = [each async for each in session.groups.list()]
@@ -293,8 +290,6 @@ async def test_a_service_that_makes_no_role_now_ends_the_run(
         await run(session, files)
     assert (await run(session, files)).imported == 1
 
-
-# ── a service that loses replies ──
 
 KINDS = {"users": "uid", "groups": "guid", "members": "memberId", "messages": "muid"}
 TAKEN = {

@@ -63,9 +63,6 @@ def take_all(places: PrioritySemaphore, app: AppPlaces, lane: Priority = "intera
     return app
 
 
-# ── one app ──
-
-
 @given(visits, st.sampled_from([1, 2, 3, 9, 10, 11]))
 @example([Visit("bulk", 0, 1, None, 0), Visit("bulk", 0, 1, 1, 0), Visit("bulk", 0, 1, None, 0)], 1)
 @in_time
@@ -129,9 +126,6 @@ async def test_a_coroutine_closed_while_waiting_loses_no_place(is_served: bool) 
         places.release(app, "interactive")
     waiting.close()
     assert (places.active, places.waiting) == (1 - is_served, 0)
-
-
-# ── apps that hang ──
 
 
 @pytest.mark.parametrize("lanes", [(stuck, lane) for stuck in PRIORITIES for lane in PRIORITIES], ids=str)
@@ -201,9 +195,6 @@ async def test_a_waiter_cancelled_in_the_first_moment_lends_no_place() -> None:
     await ended(tasks)
     await asyncio.sleep(1.0)
     assert (places.active, places.waiting, places.is_lending) == (stuck.active, 0, False) == (4, 0, False)
-
-
-# ── anything at any time ──
 
 
 APPS = 3

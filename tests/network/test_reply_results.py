@@ -262,9 +262,6 @@ async def test_no_collection_holds_up_the_loop_while_a_large_body_is_decoded(is_
     assert (len(page.items), page.items[0].sent_at) == (1, 5)
 
 
-# ── acting users that a service ignored ──
-
-
 MESSAGE = {
     "id": "1", "conversationId": "alice_user_bob", "sender": "alice", "receiver": "bob",
     "receiverType": "user", "category": "message", "type": "text", "data": {"text": "hello"},
@@ -296,9 +293,6 @@ async def test_an_acting_user_that_was_ignored_is_logged_once_for_each_operation
         await session.as_user("alice").messages.send(HELLO)
     words = "the service ignored the acting user (onBehalfOf): its reply shows another user"
     assert warnings() == [f"messages.send: {words}"]
-
-
-# ── credentials in a call's own path, query and body ──
 
 
 TOKEN = "alice_1700/abc+def"

@@ -32,8 +32,6 @@ from .chats import (
     shown_ids,
 )  # fmt: skip
 
-# ── what is there ──
-
 
 def test_every_message_is_there_once(site: Path, made: list[dict[str, Any]]) -> None:
     assert sorted(shown_ids(site), key=int) == [each["id"] for each in made]
@@ -184,9 +182,6 @@ def contrast(color: str, background: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-# ── many pages ──
-
-
 def test_days_are_by_year_and_month_with_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_build, "MESSAGES", 2)
     times = [0, START - 2 * 3600, START - 3600, START, START + 31 * 86_400]
@@ -228,9 +223,6 @@ def test_threads_fill_pages_and_lead_to_the_pages_of_their_messages(
         [("1", "3"), ("3", "7"), ("3", "8"), ("3", "9")],
         [("1", "3"), ("4", "10")],
     ]
-
-
-# ── nothing acts ──
 
 
 def test_no_message_becomes_an_element_or_an_address(site: Path) -> None:

@@ -26,7 +26,6 @@ from chatrest.site.pseudonyms import Pseudonyms
 from chatrest.site.redaction import Redaction, without_secrets
 from tests.support.cases import loop_over
 
-# ── every place ──
 
 HIDDEN: Final = (
     "zz.leak+a@mail.example", "+49 170 7654321", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00",
@@ -184,9 +183,6 @@ def test_a_text_in_the_place_of_a_list_is_refused(name: str, out: Path, tmp_path
 def test_a_wrong_pattern_is_refused(pattern: str, out: Path, tmp_path: Path) -> None:
     with pytest.raises(RequestInvalidError, match=r"^patterns = '.*': .*; expected a regular expression$"):
         write_site(out, tmp_path / "other", patterns=[pattern])
-
-
-# ── texts ──
 
 
 def encoded(record: dict[str, Any]) -> bytes:

@@ -31,9 +31,6 @@ from .chats import NAMES, PARENT, START, STEP, Page, files, make_export, message
 NEWS = [message(number, f"news {number}") for number in range(1, 300)]
 
 
-# ── a choice ──
-
-
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [
@@ -62,9 +59,6 @@ def test_a_choice_without_messages_is_refused(out: Path, tmp_path: Path) -> None
     with pytest.raises(RequestInvalidError, match="no message is of user 'nobody': expected"):
         write_site(out, tmp_path / "site", users=["nobody"])
     assert not list(tmp_path.iterdir())
-
-
-# ── run after run ──
 
 
 def test_a_second_run_writes_nothing(out: Path, site: Path) -> None:
@@ -273,9 +267,6 @@ def test_a_text_of_megabytes_is_complete_and_searchable_and_a_long_name_is_cut(
     assert sizes["c/X/1-source.html"] < 20_000
     assert sizes["c/X/m1.html"] > 8_000_000
     assert b"needle" in next(site.glob("search/w/*.js")).read_bytes()
-
-
-# ── where ──
 
 
 def test_a_folder_with_something_else_is_refused(out: Path, tmp_path: Path) -> None:

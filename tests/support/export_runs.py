@@ -38,9 +38,6 @@ START: Final = 1_600_000_000
 MONTH: Final = 30 * 86_400
 
 
-# ── a service ──
-
-
 @dataclass
 class Served:
     """A running emulator, and a session on it that never waits."""
@@ -201,9 +198,6 @@ def forget_user(store: Store, uid: str) -> None:
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let walks request 25 messages per page."""
     monkeypatch.setattr(collection, "MAX_PAGE_SIZE", 25)
-
-
-# ── reading back ──
 
 
 def _lines(data: bytes) -> list[bytes]:

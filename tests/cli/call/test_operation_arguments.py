@@ -206,9 +206,6 @@ def test_no_two_parameters_of_an_operation_share_an_option_name(name: str) -> No
         assert parameter.place == "path"
 
 
-# ── files and headers ──
-
-
 class Terms(Body, frozen=True, kw_only=True, rename="camel"):
     category: Text
     file: Upload | UnsetType = UNSET

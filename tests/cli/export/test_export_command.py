@@ -169,9 +169,6 @@ def test_a_dry_run_fails_if_the_only_source_is_refused(command: Run, out: Path) 
     assert "1 of 1 sampled sources are refused" in result.stderr
 
 
-# ── load ──
-
-
 def test_load_prints_the_loaded_counts(tmp_path: Path) -> None:
     runs, database = StoredRuns(tmp_path / "out"), str(tmp_path / "chat.sqlite")
     runs.run([record(1, text="a\0b"), record(2, text="invoice")])
@@ -187,9 +184,6 @@ def test_load_prints_the_loaded_counts(tmp_path: Path) -> None:
     assert "1 deleted, 1 blanked\n" in CliRunner().invoke(root, args).stdout
     with closing(sqlite3.connect(database)) as db:
         assert db.execute("SELECT text FROM messages WHERE id = '2'").fetchall() == [(None,)]
-
-
-# ── options ──
 
 
 def test_copies_of_constants_are_those_of_the_package() -> None:

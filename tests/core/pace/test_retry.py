@@ -171,9 +171,6 @@ def test_a_named_time_of_nothing_is_believed_once(named: float, patient: bool) -
     assert wait(policy, empty, limited=5, patient=patient, dice=lambda: 0.0) == 1.0
 
 
-# ── the budget ──
-
-
 @given(st.lists(st.tuples(st.sampled_from(["call", "repeat", "repeat"]), st.floats(0, 3)), max_size=300))
 def test_the_retry_budget_is_a_quarter_of_calls_plus_ten_per_second(
     events: list[tuple[str, float]],
@@ -207,9 +204,6 @@ def test_the_saved_budget_is_bounded_and_further_repeats_are_delayed() -> None:
 def test_a_clock_that_goes_back_gives_and_takes_nothing() -> None:
     budget = RetryBudget()
     assert [budget.spend(now) for now in [500.0] * 60 + [0.0] * 41] == pytest.approx([0.0] * 100 + [0.1])
-
-
-# ── the attempts so far ──
 
 
 def test_attempts_are_counted_by_their_kind() -> None:

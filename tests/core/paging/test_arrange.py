@@ -176,8 +176,6 @@ def test_where_the_last_item_is_gone_as_many_are_passed_as_were_given() -> None:
     assert resumed("acd", last="b", skip=2) == "d"
 
 
-# ── ids and times ──
-
 directions = st.sampled_from(["append", "prepend"])
 
 

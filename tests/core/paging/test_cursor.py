@@ -94,8 +94,6 @@ def test_different_parts_have_different_fingerprints(parts: list[Any], others: l
     assert (fingerprint(*parts) == fingerprint(*others)) == (parts == others)
 
 
-# ── resumed ──
-
 START = Cursor(CURSOR.query)
 
 
@@ -121,9 +119,6 @@ def test_a_token_of_another_query_is_refused() -> None:
 def test_a_walk_begins_at_the_position_of_the_query(asked: Any, position: Any, direction: Any) -> None:
     assert beginning("q", asked, BY_ID) == Cursor("q", position, direction)
     assert not beginning("q", asked, BY_PAGE).by_id
-
-
-# ── forged, with the standard library alone ──
 
 
 def forged(position: Any = (), direction: Any = "append", *rest: Any, query: str = CURSOR.query) -> str:
@@ -244,8 +239,6 @@ def test_a_forged_token_of_another_shape_is_damaged(content: str) -> None:
     packed = crc32(payload).to_bytes(4) + payload
     assert is_refused(base64.urlsafe_b64encode(packed).decode().rstrip("="))
 
-
-# ── signed ──
 
 KEY = CursorKey(b"k" * 32)
 

@@ -28,8 +28,6 @@ from tests.core.replies.documented import (
 )
 from tests.support.cases import TOO_DEEP, loop_over
 
-# ── the documented shapes ──
-
 
 def test_the_documented_page_is_decoded_without_repairs() -> None:
     served = body(GOOD)
@@ -62,9 +60,6 @@ def test_both_ways_agree_whatever_a_good_record_holds(record: dict[str, Any], mo
     page = PAGE(body([{**record, **more}]))
     assert page.repairs == ()
     assert poisoned([{**record, **more}]) == page.items
-
-
-# ── a record that is odd ──
 
 
 @loop_over(
@@ -202,9 +197,6 @@ def test_a_page_cut_off_in_deep_nesting_is_unreadable(broken: bytes) -> None:
     for read in (PAGE, rows):
         with pytest.raises(ReplyUnreadableError):
             read(b'{"data":[{"id":"1","metadata":' + broken)
-
-
-# ── servers that write numbers for ids, and texts for sizes ──
 
 
 def numbered(record: dict[str, Any]) -> dict[str, Any]:

@@ -218,9 +218,6 @@ def test_a_rate_limit_and_a_503_tell_their_wait_and_other_errors_have_none() -> 
     assert error_for(500, b"", {"Retry-After": "12"}).retry_after is None
 
 
-# ── hostile bodies ──
-
-
 @loop_over("depth", [49, 60, 600, 900, 1100, 100_000])
 @loop_over(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
 def test_a_body_nested_however_deep_becomes_an_error(depth: int, opening: bytes, closing: bytes) -> None:

@@ -14,9 +14,6 @@ from tests.support.cases import loop_over
 NOW = 1_700_000_000.0
 
 
-# ── Retry-After ──
-
-
 @pytest.fixture(params=["UTC", "America/New_York", "Asia/Tokyo"])
 def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("TZ", request.param)
@@ -77,9 +74,6 @@ def test_any_header_is_a_wait_of_no_less_than_nothing_or_none(value: str) -> Non
     for name in ("Retry-After", "X-RateLimit-Reset"):
         wait = retry_after({name: value}, NOW)
         assert wait is None or 0 <= wait < float("inf")
-
-
-# ── the rate limit in every reply ──
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,6 @@ def problems(out: Path) -> list[tuple[str, str]]:
     return [(each.kind, each.subject) for each in verify(out).problems if each.kind != "incomplete"]
 
 
-# ── what is fetched ──
-
-
 async def test_files_are_named_by_their_content_and_listed_by_message(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
@@ -162,9 +159,6 @@ async def test_messages_with_text_ids_have_files_too(
     put_record(emulator.store, int(message), json.dumps(json.loads(raw) | {"id": "c0ffee-1"}).encode())
     await attach(session, out)
     assert states(out) == [("c0ffee-1", 0, "stored")]
-
-
-# ── failures and bounds ──
 
 
 async def test_a_deleted_file_is_noted_and_not_requested_again(
@@ -280,9 +274,6 @@ async def test_redirects_are_followed_within_the_rules(
 def test_wrong_limits_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ChatRestError, match=next(iter(wrong))):
         AttachmentOptions(**wrong)
-
-
-# ── deaths and damage ──
 
 
 class DyingDisk(Disk):

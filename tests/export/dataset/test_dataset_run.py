@@ -40,9 +40,6 @@ async def users_only(session: AsyncSession, out: Path, **options: Any) -> Report
     return await export_folder(session, out, Plan(users=["user-001"]), tables, **options)
 
 
-# ── what they hold ──
-
-
 async def test_every_table_equals_that_of_the_service(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
@@ -120,9 +117,6 @@ async def test_a_later_run_reads_all_tables_again_and_may_add_some(
     assert problems(out) == []
 
 
-# ── lists that fail ──
-
-
 async def test_a_list_that_fails_leaves_the_older_table(
     session: AsyncSession, emulator: Emulator, out: Path
 ) -> None:
@@ -181,9 +175,6 @@ async def test_a_refused_key_ends_the_run_and_nothing_is_replaced(
         await export(session, out)
     assert rows(out, "members") == before
     assert problems(out) == []
-
-
-# ── a journal of another time ──
 
 
 def journals(out: Path) -> list[Path]:
@@ -270,9 +261,6 @@ async def test_a_disk_that_fails_leaves_the_older_table(
     assert problems(out) == []
     assert not (out / "spool").exists()
     assert (await export(session, out)).tables == {"users": 6}
-
-
-# ── the check ──
 
 
 def cut(path: Path) -> None:

@@ -181,9 +181,6 @@ async def test_a_service_that_cannot_go_backwards_is_read_to_the_end(plan: Plan,
     assert (report.complete, report.written) == (True, 50)
 
 
-# ── late ──
-
-
 @plans
 async def test_a_late_message_with_a_lower_id_is_read_if_a_probe_shows_it(plan: Plan, tmp_path: Path) -> None:
     service = SmallService(talk(COUNT))
@@ -196,9 +193,6 @@ async def test_a_late_message_with_a_lower_id_is_read_if_a_probe_shows_it(plan: 
         )
         report = await export(session, tmp_path / "out")
     assert (report.complete, report.written) == (True, 3)
-
-
-# ── users ──
 
 
 def repeat_users(service: SmallService, size: int) -> None:
@@ -221,9 +215,6 @@ async def test_a_service_that_repeats_the_only_page_of_users_is_exported(tmp_pat
     assert not report.complete
     assert "the list of users could not be read to its end" in report.reasons[0]
     assert report.failed == []
-
-
-# ── nothing ──
 
 
 async def test_an_empty_app_list_beside_lists_of_users_is_not_complete(tmp_path: Path) -> None:
@@ -251,9 +242,6 @@ async def test_an_empty_list_of_users_beside_messages_is_not_complete(tmp_path: 
         service.users = ["ann"]
         assert (await export(session, tmp_path / "out")).complete
     assert ids_of(tmp_path / "out") == ALL
-
-
-# ── what the app's own list shows as the newest ──
 
 
 @pytest.mark.parametrize("shown", [[10], [10, 60, 10]], ids=["old", "twice"])

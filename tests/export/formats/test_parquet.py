@@ -133,8 +133,6 @@ def test_schema_and_codec(tmp_path: Path, compress: Any, codec: str) -> None:
     assert (number.statistics.min, number.statistics.max) == (1, 10)
 
 
-# ── nested columns ──
-
 FILE = {
     "url": "https://example.com/a.png",
     "name": "a.png",
@@ -191,8 +189,6 @@ def test_the_call_of_a_call_message(tmp_path: Path) -> None:
         "receiver_type": "user", "conversation_id": "alice_user_bob", "by_uid": "alice", "for_uid": "bob",
     }  # fmt: skip
 
-
-# ── records at once, and one by one ──
 
 TEXT = st.text(st.sampled_from('aé😀\0\n\u2028\ud83d,"\\'), max_size=3)
 WHOLE = st.sampled_from([0, 1, 7, -1, 1600000000, 1600000000000, 10**11, 253402300800000, 2**63, 10**30])

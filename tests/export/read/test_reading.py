@@ -63,9 +63,6 @@ def files_in(folder: Path) -> dict[str, int]:
     return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
-# ── every format, in every state ──
-
-
 def test_a_finished_export_gives_every_record_byte_for_byte(stored: StoredExport) -> None:
     stored.commit({"user bob": ODD})
     stored.finish()
@@ -296,9 +293,6 @@ def test_a_journal_that_names_files_elsewhere_is_refused(tmp_path: Path, name: s
         read(out)
 
 
-# ── by time and source ──
-
-
 def test_a_read_window_includes_both_ends_and_messages_without_a_time(stored: StoredExport) -> None:
     stored.commit({"user bob": [record(500, sent_at=(START + 105 * 3600) * 1000), record(501, sentAt=None)]})
     for is_finished in (False, True):
@@ -365,9 +359,6 @@ def test_files_of_other_times_are_not_read(tmp_path: Path) -> None:
     assert len(list(read(tmp_path, since=START + 195 * 3600))) == 2
     with pytest.raises(ChatRestError, match=r"ndjson.gz cannot be read: .*`chatrest verify` says"):
         list(read(tmp_path))
-
-
-# ── what is refused ──
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,6 @@ ANN = Plan(users=["ann"])
 DAY = 86_400
 
 
-# ── windows ──
-
-
 async def test_a_recheck_of_a_quiet_list_is_complete_and_so_is_the_next_run(tmp_path: Path) -> None:
     service = CompatibleService()
     service.talk(150)
@@ -52,9 +49,6 @@ async def test_an_export_with_a_window_has_exactly_the_messages_in_the_window(
             assert (await export(session, tmp_path / "out", plan)).complete
     times = {str(record["id"]): record["sentAt"] - START for record in service.records}
     assert ids_of(tmp_path / "out") == [key for key, at in times.items() if since <= at <= (until or at)]
-
-
-# ── busy lists ──
 
 
 @pytest.mark.parametrize("clocks", [(0,), (0, -300)], ids=["in order", "by time"])
@@ -107,9 +101,6 @@ async def test_a_new_text_id_is_read_if_the_highest_number_is_unchanged(
         report = await export(session, tmp_path / "out")
     assert (report.complete, report.written) == (True, 1)
     assert ids_of(tmp_path / "out")[-1] == "late"
-
-
-# ── nodes whose clocks disagree ──
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -239,9 +230,6 @@ async def test_a_list_by_time_is_read_past_the_newest_id_of_the_app(
     assert at_begin <= set(ids_of(tmp_path / "out"))
 
 
-# ── pairs, where the acting user is ignored ──
-
-
 MINUTE = 60
 
 
@@ -318,9 +306,6 @@ async def test_a_pair_that_has_not_talked_is_complete(tmp_path: Path) -> None:
         for _ in range(2):
             report = await export(service.session, tmp_path / "out", Plan(pairs=[("alice", "bob")]))
             assert (report.complete, report.messages) == (True, 0)
-
-
-# ── requests ──
 
 
 async def test_reading_stops_once_the_list_has_passed_the_end_of_the_window(tmp_path: Path) -> None:

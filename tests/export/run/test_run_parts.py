@@ -101,9 +101,6 @@ async def test_nights_with_kills(seed: int, tmp_path: Path, monkeypatch: pytest.
             assert report.messages == len(stored(out))
 
 
-# ── one night ──
-
-
 @pytest.mark.parametrize("plan", [
     Plan(all_users=True),
     Plan(users=["ann", "cat"], groups=["oak"], pairs=[("bob", "dan"), ("eve", "ann")]),
@@ -298,9 +295,6 @@ async def test_nights_of_a_service_without_a_list_of_all(seed: int, tmp_path: Pa
         report = await export(service.session, tmp_path, recheck=WHOLE)
         assert report.complete, report.all_reasons
         check_exact(tmp_path, world, with_groups=False)
-
-
-# ── wrong use ──
 
 
 async def test_wrong_use_changes_nothing(tmp_path: Path) -> None:

@@ -60,9 +60,6 @@ async def test_another_plan_is_refused_and_nothing_is_read(
         assert (report.complete, report.kept) == (True, [])
 
 
-# ── only ──
-
-
 async def test_a_run_of_some_sources_keeps_the_plan_and_reports_the_others(
     tmp_path: Path,
 ) -> None:
@@ -181,9 +178,6 @@ async def test_a_recheck_of_some_sources_finds_their_deleted_messages(tmp_path: 
         assert (await export(service.session, tmp_path / "out", recheck=10**9)).deleted == 1
 
 
-# ── change_plan ──
-
-
 async def test_a_changed_plan_becomes_that_of_the_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(60) as service:
@@ -246,9 +240,6 @@ async def test_a_lost_journal_does_not_let_the_plan_change(groups: list[str], tm
         with pytest.raises(RequestInvalidError, match="the format, the compression and the partition"):
             await export(service.session, out, Plan(users=["ann"], compress="gzip"), change_plan=True)
         assert (await export(service.session, out, Plan(users=["ann"]), change_plan=True)).complete
-
-
-# ── a plan that grows ──
 
 
 @pytest.mark.parametrize(

@@ -185,9 +185,6 @@ def test_a_folder_in_the_place_of_a_file(out: Path) -> None:
     assert places_of(verify(out)) == [("damaged", entry.name)]
 
 
-# ── flipped bits ──
-
-
 FLIPS = 20
 APP_ID = "emulated"
 
@@ -372,9 +369,6 @@ def test_a_journal_of_another_schema_or_generation(out: Path, sql: str, words: s
     assert (problem.subject, words in problem.text) == (JOURNAL, True)
     if words:
         assert problem.remedy == f"run `chatrest export {out}` again"
-
-
-# ── the manifest ──
 
 
 def test_without_a_manifest_the_journal_has_the_files(out: Path) -> None:

@@ -263,9 +263,6 @@ def test_a_link_that_leads_out_of_the_folder_is_refused(out: Path, name: str) ->
         assert "symbolic link" in refusal(out), "one inside of the folder, too"
 
 
-# ── exports that did not end ──
-
-
 def segments(out: Path) -> list[Path]:
     return list((out / "spool").glob("*.segment"))
 
