@@ -1,6 +1,7 @@
 """The facts that a site and a document state: of which export they are, and what they show of it.
 
 Where anything is hidden, the app, its sources and the chosen ids are not named: sources and ids are counted.
+So are the sources where a part is chosen: the others are not for its reader.
 """
 
 import os
@@ -38,7 +39,7 @@ def export_facts(out: str | PathLike[str], index: Index) -> list[tuple[str, str]
     run, plan = export.last_run, export.plan_value
     facts = [
         ("App", "" if choice.hides else export.app),
-        ("Export of", "" if plan is None else _plan_words(plan, hides=choice.hides)),
+        ("Export of", "" if plan is None else _plan_words(plan, hides=choice.hides or _is_part(choice))),
         ("Period", f"{zone.time_text(first)} to {zone.time_text(last)}" if first else "no dated message"),
         ("Exported", zone.time_text(run.finished * 1000) if run is not None and run.finished else ""),
         ("Selected", _selection(choice)),
@@ -48,8 +49,12 @@ def export_facts(out: str | PathLike[str], index: Index) -> list[tuple[str, str]
     return [(name, visible(text)) for name, text in facts if text]
 
 
+def _is_part(choice: Choice) -> bool:
+    return bool(choice.conversations or choice.users or choice.since or choice.until)
+
+
 def _plan_words(plan: Plan, *, hides: bool) -> str:
-    counts = Counter(source.kind for source in plan.sources)
+    counts = Counter(source.kind for source in plan.sources if source.names)
     if not hides or not counts:
         return plan.full_words
     everyone = ["all users"] if plan.all_users else []

@@ -60,6 +60,21 @@ def test_the_app_its_sources_and_chosen_ids_are_counted_where_anything_is_hidden
     assert "zoe" not in index.read_text() + script.read_text()
 
 
+@pytest.mark.parametrize("part", [{"users": ["bob"]}, {"conversations": ["ann_user_bob"]}, {"until": START}])
+def test_a_part_of_an_export_does_not_name_its_other_sources(
+    part: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = SimpleNamespace(plan_value=Plan(users=["bob", "zoe"], groups=["den"]), app="a", last_run=None)
+    monkeypatch.setattr(facts, "facts_of", lambda out: export)
+    write_site(make_export(tmp_path / "out", [message(0, "one")]), tmp_path / "site", **part)
+    assert "Export of: 1 group; 2 users · " in Page(tmp_path / "site" / "index.html").text
+
+
+def test_a_plan_without_names_is_shown_in_full_where_anything_is_hidden() -> None:
+    for plan in (Plan(everything=True, since="2026-01-01"), Plan(all_users=True)):
+        assert facts._plan_words(plan, hides=True) == plan.full_words
+
+
 def test_an_export_is_named_by_its_folder_or_address(tmp_path: Path) -> None:
     outs = (tmp_path / "backup", tmp_path / "app=shop", "s3://bucket/chat/")
     assert [facts.export_name(out) for out in outs] == ["backup", "shop", "chat"]
