@@ -194,7 +194,8 @@
     const near = named(texts, sender, "near"), line = oneLine(text);
     // The line of an action or call begins with the name.
     if (line.startsWith(near.textContent)) near.replaceChildren();
-    near.append(`${near.firstChild ? ": " : ""}${line.slice(0, AROUND)}${line.length > AROUND ? "…" : ""}`);
+    const start = `${line.slice(0, AROUND)}${line.length > AROUND ? "…" : ""}`;
+    near.append(near.firstChild ? ": " : "", make("bdi", "", start));
     return near;
   };
   const shownResult = ({ texts, at }, chunks) => {
