@@ -146,7 +146,6 @@ def service() -> Iterator[EmulatorThread]:
 
 @pytest.fixture
 def fresh() -> Iterator[EmulatorThread]:
-    """An empty emulator for one test."""
     with EmulatorThread(users=0, messages=0, groups=0) as served:
         yield served
 
@@ -194,7 +193,6 @@ def no_log_of_progress(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the variables of the developer's own shell."""
     for name in [each for each in os.environ if each.startswith("CHATREST_")]:
         monkeypatch.delenv(name)
 

@@ -45,8 +45,6 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Return a function that makes standard output a terminal of so many columns."""
-
     def become(columns: int) -> None:
         monkeypatch.setattr(streams, "is_terminal", lambda _: True)
         monkeypatch.setenv("COLUMNS", str(columns))

@@ -153,7 +153,6 @@ def test_an_unexpected_exception_is_raised(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def offered(*words: str) -> list[str]:
-    """Return the completions of the last of `words`, as bash asks for them."""
     env = {
         "COMP_WORDS": " ".join(("chatrest", *words)), "COMP_CWORD": str(len(words)),
         "_CHATREST_COMPLETE": "bash_complete",

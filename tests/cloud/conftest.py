@@ -19,7 +19,6 @@ _BUCKETS: Final = count(1)
 
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[str]:
-    """The address of a running S3 server."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from moto.moto_server.threaded_moto_server import ThreadedMotoServer
@@ -38,7 +37,6 @@ def s3_server() -> Iterator[str]:
 
 @pytest.fixture
 def bucket(s3_server: str) -> str:
-    """The name of a new bucket."""
     name = f"bucket-{next(_BUCKETS)}"
     connection = http.client.HTTPConnection(s3_server.removeprefix("http://"))
     connection.request("PUT", f"/{name}")
@@ -62,7 +60,6 @@ def s3_environment(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture(params=["memory", "s3"])
 def store(request: pytest.FixtureRequest) -> ObjectStore:
-    """An empty store of each kind."""
     if request.param == "memory":
         return memory_store(part_size=PART_SIZE)
     return request.getfixturevalue("s3_store")  # type: ignore[no-any-return]
@@ -76,7 +73,6 @@ def store_at(address: str) -> ObjectStore:
 
 @pytest.fixture
 def s3_store(s3_server: str, bucket: str, s3_environment: Callable[[str], None]) -> ObjectStore:
-    """An empty store on the S3 server."""
     s3_environment(s3_server)
     return store_at(f"s3://{bucket}/some/prefix")
 

@@ -19,8 +19,6 @@ HOP_BY_HOP: Final = ("Connection", "Transfer-Encoding", "Keep-Alive", "Content-L
 
 
 class ProxiedRequest(NamedTuple):
-    """A request that reached the proxy."""
-
     method: str
     path: str
     query: str
@@ -28,8 +26,6 @@ class ProxiedRequest(NamedTuple):
 
 
 class HeldRequests:
-    """Requests that wait in the proxy."""
-
     def __init__(self) -> None:
         self.reached = asyncio.Event()
         self.release = asyncio.Event()
@@ -64,7 +60,6 @@ class FaultProxy:
         self._faults.append((matches, kind, times))
 
     def clear(self) -> None:
-        """Remove all faults."""
         self._faults.clear()
 
     def hold(self, matches: Callable[[ProxiedRequest], bool], times: int = 1) -> HeldRequests:

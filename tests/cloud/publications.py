@@ -36,7 +36,6 @@ def fixed_name(name: str, data: bytes) -> str:
 
 
 def local_file(name: str, data: bytes, folder: Path) -> LocalFile:
-    """Write a file to a folder."""
     path = folder / hashlib.sha256(f"{name} {data!r}".encode()).hexdigest()
     path.write_bytes(data)
     return LocalFile(name, path, len(data), file_sha256(path))
@@ -85,11 +84,9 @@ async def visible(store: ObjectStore, folder: Path) -> Files:
 
 
 async def stored_names(store: ObjectStore) -> set[str]:
-    """The objects of files."""
     return {info.name async for info in store.list()} - {MANIFEST, "writer.json"}
 
 
 async def named(store: ObjectStore, folder: Path) -> set[str]:
-    """The objects that the current version has."""
     objects = {file.object for file in (await read_version(store) or EMPTY).files}
     return objects | (await fixed_names(store, folder)).keys()

@@ -17,8 +17,6 @@ class CrashError(Exception):
 
 
 class StoredData(NamedTuple):
-    """An object of the store."""
-
     data: bytes
     etag: str
 
@@ -74,7 +72,6 @@ class StoreDouble(ObjectStore):
 
     @property
     def objects(self) -> dict[str, StoredData]:
-        """The content that is there now, by name."""
         listed: list[Any] = obstore.list(self._client).collect()  # type: ignore[assignment]
         return {
             each["path"]: StoredData(bytes(obstore.get(self._client, each["path"]).bytes()), each["e_tag"])
@@ -82,7 +79,6 @@ class StoreDouble(ObjectStore):
         }
 
     def end_lease(self) -> None:
-        """Let the time of a writer's lease be over."""
         if (stored := self.objects.get(LEASE)) is not None:
             record = structs.replace(decode_lease(stored.data), released=True)
             obstore.put(self._client, LEASE, record.encoded())
@@ -99,7 +95,6 @@ class WriterTime:
         self._until = 0.0
 
     def clock(self) -> float:
-        """Return the time in seconds."""
         return self.seconds
 
     async def sleep(self, seconds: float) -> None:

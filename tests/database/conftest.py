@@ -49,8 +49,6 @@ def server() -> Iterator[str]:
 
 
 class Database:
-    """A new and empty database."""
-
     def __init__(self, url: str) -> None:
         self.url = url
         self.is_sqlite = url.startswith("sqlite")

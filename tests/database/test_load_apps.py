@@ -17,7 +17,6 @@ from .conftest import Database
 
 
 def check(database: Database, out: Path) -> None:
-    """Compare the database with the files of each app."""
     apps = sorted(path.name.partition("=")[2] for path in out.iterdir())
     stored = {app: dict[str, Any]() for app in apps}
     for app, key, raw in database.ask("SELECT app, id, raw FROM messages"):

@@ -99,7 +99,6 @@ async def hangs(session: AsyncSession, out: str, number: int, **_: Any) -> Repor
 
 
 async def asks(session: AsyncSession, out: str, number: int, **options: Any) -> Report:
-    """A part that sends two requests, one after the other."""
     for _ in range(2):
         await session.request("GET", "/users")
     return Report(complete=True)

@@ -5,7 +5,6 @@ import pytest
 
 @pytest.fixture
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The credentials of the app `app`, and no runs so far."""
     from tests.distributed import clusters  # Dask, imported this early, would silence the log of the tests
 
     for name, value in (("APP_ID", "app"), ("API_KEY", "k3y"), ("BASE_URL", "http://127.0.0.1:9")):

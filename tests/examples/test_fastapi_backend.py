@@ -98,7 +98,6 @@ def test_a_service_that_hangs_costs_no_more_than_the_requests_time() -> None:
 
 
 def answer_of(error: ChatRestError) -> tuple[int, str, str | None]:
-    """Return the status, the body and the `Retry-After` of the answer for an error."""
     request: Any = type("Request", (), {"method": "GET", "url": httpx.URL("https://backend/x%1B[2J")})
     answer = asyncio.run(fastapi_backend.show_error(request, error))
     return answer.status_code, bytes(answer.body).decode(), answer.headers.get("Retry-After")

@@ -36,7 +36,6 @@ def session() -> AsyncSession:
 
 
 async def numbers(until: int) -> AsyncIterator[int]:
-    """Yield the numbers from 0."""
     for number in range(until):
         yield number
 
@@ -72,7 +71,6 @@ class Log:
 
 
 def tasks_left() -> set["asyncio.Task[Any]"]:
-    """Return the tasks of the loop beside the present one."""
     return asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
 
 

@@ -35,8 +35,6 @@ GROUP = {"guid": "den", "name": "Den", "type": "public", "owner": "u0"}
 
 
 class Fixed(LostReply, frozen=True):
-    """A service that gives one reply."""
-
     data: Any
 
     def replacement(self, now: float) -> Any:
@@ -246,7 +244,6 @@ async def people(session: AsyncSession) -> list[Any]:
 
 
 def messages(emulator: Emulator) -> list[tuple[Any, ...]]:
-    """Return the messages that an import takes, in the order of their ids."""
     records = map(json.loads, emulator.store.records(emulator.store.ids()))
     return [
         (each["sender"], each["receiver"], each["sentAt"], each["data"].get("text"), each["muid"])

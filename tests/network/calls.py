@@ -56,7 +56,6 @@ def make_call(
 
 
 async def forever() -> Any:
-    """An answer that never arrives."""
     await asyncio.Event().wait()
 
 

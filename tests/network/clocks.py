@@ -23,7 +23,6 @@ def virtually(main: Coroutine[Any, Any, T]) -> T:
 
 
 def timing() -> Timing:
-    """The running loop's own time."""
     return Timing(asyncio.get_running_loop().time, asyncio.sleep)
 
 

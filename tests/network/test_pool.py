@@ -249,7 +249,6 @@ def apps_of(pool: Pool) -> list[str]:
 
 
 def call_app(pool: Pool, clock: Clock, app_id: str, signal: Signal = Signal(False)) -> None:  # noqa: B008
-    """A call that goes at once and gets a reply."""
     gate = pool.gates[app_id, "standard"]
     assert gate.try_enter("interactive", clock())
     gate.release("interactive")

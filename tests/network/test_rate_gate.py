@@ -38,7 +38,6 @@ class MonitoredGate:
         self.order.append((name, asyncio.get_running_loop().time() - self.began))
 
     def spend(self) -> "MonitoredGate":
-        """Take every available slot."""
         while self.gate.try_enter("bulk", self.began):
             pass
         return self

@@ -272,7 +272,6 @@ HELLO = NewMessage.text("bob", "hello")
 
 @pytest.fixture
 def warnings(caplog: pytest.LogCaptureFixture) -> Any:
-    """A function that gives the texts of all warnings."""
     caplog.set_level(logging.WARNING, "chatrest")
     return lambda: [record.getMessage() for record in caplog.records]
 

@@ -39,8 +39,6 @@ def test_a_proxy_of_a_company_is_taken_for_https_addresses_only() -> None:
 
 
 class Clock:
-    """A clock that tests set."""
-
     def __init__(self) -> None:
         self.now = 100.0
 

@@ -45,17 +45,14 @@ def staged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def attributes(span: Any) -> dict[str, Any]:
-    """The attributes of a span or an event."""
     return dict(span.attributes or {})
 
 
 def current_id() -> int:
-    """The id of the current span; 0 without one."""
     return trace.get_current_span().get_span_context().span_id
 
 
 def span_id(span: ReadableSpan) -> int:
-    """The id of a finished span."""
     return span.context.span_id
 
 

@@ -62,7 +62,6 @@ def listed(row: Mapping[str, Any], *values: Any) -> list[Any]:
 
 
 def extremes(row: Mapping[str, Any]) -> list[Any]:
-    """Return the values at the limits, and all words."""
     start = "https://h/" if "format" in row else ""
     longest = [start + "x" * (row["max_chars"] - len(start))] if "max_chars" in row else []
     numbers = [row[limit] for limit in ("min", "max") if limit in row]
@@ -70,7 +69,6 @@ def extremes(row: Mapping[str, Any]) -> list[Any]:
 
 
 def excesses(row: Mapping[str, Any]) -> list[Any]:
-    """Return values of other types and beyond the limits."""
     long = ["x" * (row["max_chars"] + 1)] if "max_chars" in row else []
     other = ["1 is no word" for name in ("enum", "format", "pattern") if name in row]
     other += [""] if row["type"] == "string" and row.get("required") else []

@@ -40,7 +40,6 @@ MESSAGES = 250
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
-    """A server of `MESSAGES` messages of one user; its start takes half a second."""
     with ServerProcess(MESSAGES) as running:
         yield running
 

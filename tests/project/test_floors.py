@@ -41,7 +41,6 @@ LOADERS_OF_OTHERS: Final = {"chatrest"}
 
 
 def first_name(module: str) -> str:
-    """Return the name of a module in `FLOORS`."""
     return module.split(".")[1] if "." in module else "__init__"
 
 

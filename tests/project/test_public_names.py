@@ -40,7 +40,6 @@ NETWORK = ("aiohttp", "yarl", "multidict", "tenacity", "ssl", "asyncio")
 
 
 def fresh(code: str) -> str:
-    """Return the output of `code` in a new Python process."""
     command = [sys.executable, "-W", "error", "-c", f"import sys\n{code}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

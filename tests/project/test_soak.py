@@ -57,7 +57,6 @@ SCENARIOS: list[tuple[RateLimit, list[Chapter]]] = [
 
 @pytest.fixture(autouse=True)
 def sleepless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail on any real sleep."""
     sleep = asyncio.sleep
 
     async def zero(seconds: float, result: Any = None) -> Any:
@@ -84,8 +83,6 @@ class Pair(NamedTuple):
 
 
 class Results:
-    """The results of all walks and sends."""
-
     def __init__(self) -> None:
         self.continued: Counter[str] = Counter()
         """The number of errors after which a walk was continued, by class."""
@@ -176,7 +173,6 @@ def allocated_bytes() -> int:
 
 @pytest.fixture
 def tracing() -> Iterator[None]:
-    """Stop tracing at the end of the test."""
     yield
     tracemalloc.stop()
 

@@ -133,7 +133,6 @@ ADMINISTERING: Final = sorted(
 
 
 def of_document(collection: str, *methods: str) -> list[str]:
-    """Return the operations of these methods on the document of a path, in a collection."""
     path = f"{collection}/{{"
     return [
         name

@@ -144,7 +144,6 @@ async def test_a_short_page_is_measured_by_the_pages_that_the_session_was_served
 
 
 def messages(call: Call[Any]) -> Listing[Any]:
-    """Twenty messages, by their ids."""
     place = int(dict(call.position).get("id", "0"))
     ids = range(place + 1, min(place + 6, 21))
     body = b'{"data":[' + b",".join(b'{"id":"%d"}' % number for number in ids) + b"]}"

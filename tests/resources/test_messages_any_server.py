@@ -13,8 +13,6 @@ CAP = 20
 
 
 class Habits(NamedTuple):
-    """The way in which a server pages reactions."""
-
     dialect: str
     """`id`, or `cursorField` as compatible servers write it."""
     affix: str
@@ -34,8 +32,6 @@ HABITS = [
 
 
 def server(habits: Habits, total: int) -> Any:
-    """Return a server with `total` reactions, `CAP` a page at most."""
-
     def answer(call: Any) -> Any:
         query = {**dict(query_pairs(call.query)), **dict(call.position)}
         affix = query.get("cursorAffix") or query.get("affix") or habits.affix

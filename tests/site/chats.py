@@ -48,7 +48,6 @@ def person(uid: str) -> dict[str, Any]:
 def message(
     number: int, text: str, sender: str = "ann", receiver: str = "bob", **members: Any
 ) -> dict[str, Any]:
-    """Return the record of a text between two users, or in the group den."""
     is_group = receiver == "den"
     group = {"entity": {"guid": "den", "name": NAMES["den"]}, "entityType": "group"}
     record = {
@@ -173,7 +172,6 @@ def make_export(
 def make_site(
     folder: Path, made: list[dict[str, Any]], more: Callable[[Store], None] = lambda _: None
 ) -> Path:
-    """Return the site of an export with these messages."""
     write_site(make_export(folder / "out", made, more), folder / "site")
     return folder / "site"
 
@@ -194,7 +192,6 @@ class Page(HTMLParser):
         self.text += data
 
     def values(self, name: str) -> list[str]:
-        """Return the values of an attribute, in order."""
         return [value or "" for _, attributes in self.tags if (value := attributes.get(name)) is not None]
 
 
@@ -210,7 +207,6 @@ def page_of(site: Path, words: str) -> str:
 
 
 def shown_ids(site: Path) -> list[str]:
-    """Return the ids of all messages on the pages of conversations."""
     return [each for page in pages(site).values() for each in page.values("data-id")]
 
 

@@ -40,13 +40,11 @@ def made() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def out(made: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an export."""
     return make_export(tmp_path_factory.mktemp("site") / "out", made)
 
 
 @pytest.fixture(scope="session")
 def site(out: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of its site."""
     pytest.importorskip("jinja2")
     from chatrest.site import write_site
 

@@ -111,7 +111,6 @@ def test_a_selection_is_chosen_and_a_folder_is_refused(out: Path, tmp_path: Path
 
 
 def document_of(records: list[dict[str, Any]], folder: Path, **options: Any) -> Page:
-    """Return the document of an export with these messages."""
     runs = StoredRuns(folder / "out")
     runs.run([json.dumps(each).encode() for each in records])
     write_document(runs.folder, folder / "one.html", **options)

@@ -69,7 +69,6 @@ def all_of(browser: Any, css: str) -> list[Any]:
 
 
 def click(browser: Any, words: str) -> None:
-    """Follow the first link with these words, and wait for its page."""
     before = browser.current_url
     browser.find_element("link text", words).click()
     until(browser, lambda: browser.current_url != before)

@@ -26,7 +26,6 @@ from chatrest.site.pseudonyms import Pseudonyms
 from chatrest.site.redaction import Redaction, without_secrets
 from tests.support.cases import loop_over
 
-
 HIDDEN: Final = (
     "zz.leak+a@mail.example", "+49 170 7654321", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00",
     "CASE-4711", "Annegret Uhlmann", "<@uid:q7>",

@@ -68,7 +68,6 @@ def test_a_second_run_writes_nothing(out: Path, site: Path) -> None:
 
 @pytest.fixture
 def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The pages of conversations that were made."""
     names = list[str]()
     page = Pages.page
 

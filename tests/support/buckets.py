@@ -45,7 +45,6 @@ class Buckets:
         return store
 
     def names(self, address: str = ADDRESS, folder: str = "") -> list[str]:
-        """Return the names of the objects in a folder and below, as any program lists them."""
         import obstore
 
         listed: Iterable[Any] = obstore.list(self.open(address)._client, folder or None).collect()

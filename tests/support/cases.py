@@ -64,15 +64,12 @@ def described(row: dict[str, Any]) -> str:
 
 
 class Failures:
-    """The errors of the cases of one test."""
-
     def __init__(self, cases: int) -> None:
         self._cases = cases
         self._errors: list[BaseException] = []
 
     @contextmanager
     def collected(self, row: dict[str, Any]) -> Iterator[None]:
-        """Keep the error of a case, with a note of its values."""
         try:
             yield
         except (Exception, pytest.fail.Exception) as error:

@@ -40,6 +40,5 @@ def summary_of(result: Result) -> dict[str, str]:
 
 
 def finish(started: subprocess.Popen[bytes]) -> tuple[int, bytes, str]:
-    """Return the status of a process, and the rest of its output and of its errors."""
     out, error = started.communicate(timeout=PATIENCE)
     return started.returncode, out, error.decode()

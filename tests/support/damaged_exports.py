@@ -37,7 +37,6 @@ def only_problem(out: Path) -> Problem:
 
 
 def change_manifest(out: Path, **changes: Any) -> None:
-    """Change the manifest, and give it the checksum of its content."""
     (out / MANIFEST).write_bytes(encode(structs.replace(manifest_of(out), **changes)))
 
 

@@ -185,7 +185,6 @@ def hide(store: Store, numbers: Iterable[int], *names: str) -> None:
 
 
 def show(store: Store, number: int, *names: str) -> None:
-    """Add a hidden message to lists again."""
     store.show([number], *names)
 
 
@@ -230,7 +229,6 @@ def files_of(out: Path) -> list[Path]:
 
 
 def query_of(text: str) -> dict[str, str]:
-    """Return the query of a request that a service has received."""
     return dict(parse_qsl(text, keep_blank_values=True))
 
 
@@ -240,7 +238,6 @@ def raws_of(out: Path) -> list[bytes]:
 
 
 def ids_of(out: Path) -> list[str]:
-    """Return the ids of `raws_of` in ascending order."""
     return sorted((str(json.loads(raw)["id"]) for raw in raws_of(out)), key=lambda each: (len(each), each))
 
 
@@ -250,7 +247,6 @@ def history_of(out: Path) -> list[bytes]:
 
 
 def part_of(out: Path, name: str) -> Path:
-    """Return the only file with `name` in its path."""
     [path] = [path for path in files_of(out) if name in str(path.relative_to(out))]
     return path
 

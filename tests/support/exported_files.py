@@ -24,11 +24,9 @@ class Export(StoredExport):
         super().__init__(folder, Plan(users=["alice", "bob"], **plan))
 
     def add(self, page_rows: list[Row], source: Source = ALICE) -> None:
-        """Write a page of a source."""
         self.write({source: page_rows})
 
     def change(self, page_rows: list[Row]) -> None:
-        """Record changed messages in the journal."""
         with self.journal.transaction():
             self.journal.pending_changes.note(page_rows)
 
@@ -48,7 +46,6 @@ def page(first: int, count: int = 10, at: int = SEPTEMBER, **members: Any) -> li
 
 
 def served(*raws: bytes) -> list[Row]:
-    """Return the rows of a page with these records."""
     return rows(b'{"data":[' + b",".join(raws) + b"]}").items
 
 

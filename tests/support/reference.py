@@ -133,7 +133,6 @@ def _entry(endpoint: Endpoint[Any], method: Any) -> Iterator[str]:
 
 
 def _text(described: Any) -> str:
-    """Return a docstring, one line per paragraph."""
     paragraphs = (inspect.getdoc(described) or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 

@@ -19,7 +19,6 @@ UID = "uid-of-somebody"
 
 
 def reply(status: int = 200, body: bytes = PAGE, **headers: str) -> Reply:
-    """Return a reply; keywords like `retry_after="3"` are headers."""
     return Reply(
         status, CIMultiDict({name.replace("_", "-"): value for name, value in headers.items()}), body
     )

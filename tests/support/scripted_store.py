@@ -85,7 +85,6 @@ def repaired(folder: Path, format: str) -> list[Difference]:
 
 
 def differences(store: ExportStore) -> list[Any]:
-    """Return where journal and disk differ, the bytes of sealed files included."""
     sealed = store.journal.files("sealed")
     return [
         *store.inspect(),

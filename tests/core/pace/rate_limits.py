@@ -21,8 +21,6 @@ POLL: Final = 0.25
 
 
 class Limit(Protocol):
-    """A limit on the requests of all clients together."""
-
     rate: float
     """Requests a second in the long run."""
 
@@ -158,16 +156,13 @@ class Simulation:
         self._numbers = count()
 
     def add(self, readers: int = 40, *, start: float = 0.0, urgent: bool = True) -> "Simulation":
-        """Let a further client begin at `start`."""
         self.clients.append(Client(self, readers, start=start, urgent=urgent))
         return self
 
     def at(self, when: float, act: Callable[[], None]) -> None:
-        """Call `act` at the time `when`."""
         heappush(self._events, (when, next(self._numbers), act))
 
     def run(self, end: float) -> "Simulation":
-        """Let the time pass until `end`."""
         while self._events[0][0] <= end:
             self.now, _, act = heappop(self._events)
             act()
@@ -180,7 +175,6 @@ class Simulation:
         return wait if self._retry_after == "exact" else float(max(1, math.ceil(wait)))
 
     def send(self, client: Client, failures: int) -> None:
-        """Bring a request to the limit and the reply back."""
         sent, half = self.now, self._latency / 2
 
         def arrive() -> None:
@@ -191,11 +185,9 @@ class Simulation:
         self.at(sent + half * (0.8 + 0.4 * self.dice.random()), arrive)
 
     def accepted(self, begin: float, end: float) -> list[int]:
-        """Return the number of requests that were accepted from `begin` to `end`, by client."""
         return [sum(begin <= time < end for time in client.accepted) for client in self.clients]
 
     def refused_share(self, begin: float, end: float) -> float:
-        """Return the share of the requests from `begin` to `end` that were refused."""
         refused = sum(begin <= time < end for client in self.clients for time in client.refused)
         return refused / max(1, refused + sum(self.accepted(begin, end)))
 

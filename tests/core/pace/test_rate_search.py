@@ -101,7 +101,6 @@ class Trials:
         return self
 
     def until_changes(self, number: int) -> "Trials":
-        """Use the rate until it has changed `number` times."""
         while len(self.changes) < number:
             self.use(0.1)
         return self
@@ -161,7 +160,6 @@ def test_a_ramp_has_a_finite_rate_after_any_use() -> None:
 
 
 def run_of(*times: float) -> AcceptedRun:
-    """Return a run of requests that were sent at `times`."""
     run = AcceptedRun(times[0])
     for time in times:
         run.add(time)

@@ -41,7 +41,6 @@ def numbered(page: int | None = None, size: int = 2, **more: str) -> Cursor:
 
 
 def up(**position: str) -> dict[str, str]:
-    """The position of a request in ascending order."""
     return {"affix": "append", **position}
 
 
@@ -332,8 +331,6 @@ def test_a_page_that_names_no_next_one_is_the_last_where_that_is_documented(plac
 
 
 class Dated(Struct, frozen=True):
-    """An item with the time of its creation."""
-
     id: str
     created_at: int | None
 

@@ -176,8 +176,6 @@ class Terms(CheckedBody, frozen=True, kw_only=True, rename="camel"):
 
 
 class Version(Filter, frozen=True, kw_only=True):
-    """A header."""
-
     x_version: int | None = field(default=2, name="X-Version")
 
 

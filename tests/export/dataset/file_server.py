@@ -41,7 +41,6 @@ class FileServer:
 
 @asynccontextmanager
 async def file_server() -> AsyncIterator[FileServer]:
-    """Run a server of files."""
     server = FileServer()
     application = web.Application()
     application.router.add_get("/{path:.*}", server.serve)

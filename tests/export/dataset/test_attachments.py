@@ -34,7 +34,6 @@ async def files() -> AsyncIterator[FileServer]:
 
 @asynccontextmanager
 async def two_users() -> AsyncIterator[Emulator]:
-    """An emulator with two users."""
     async with Emulator(users=0, messages=0, groups=0) as emulator:
         for uid in ("user-001", "user-002"):
             emulator.store.add_user(uid)
@@ -123,7 +122,6 @@ async def test_a_later_run_fetches_new_and_lost_files(
 
 
 def edit(emulator: Emulator, message: str, url: str) -> dict[str, Any]:
-    """Give a message another attachment, and return its new record."""
     [raw] = emulator.store.records([int(message)])
     edited = json.loads(raw) | {"editedAt": 1_600_000_000, "updatedAt": 2_000_000_000}
     edited["data"]["attachments"] = [{"url": url}]

@@ -20,7 +20,6 @@ NAMES = {"users": "uid", "attachments": "url"}
 
 
 def tables(out: Path) -> dict[str, list[str]]:
-    """Return the keys of the rows of each table; each is one complete file."""
     values = {}
     for table, name in NAMES.items():
         [path] = [path for path in (out / table).glob(f"{table}*") if path.is_file()]
@@ -29,7 +28,6 @@ def tables(out: Path) -> dict[str, list[str]]:
 
 
 def faults(out: Path) -> list[str]:
-    """Return what is wrong with the tables and the files of attachments; the killed run is known."""
     return [str(each) for each in verify(out).problems if each.kind != "incomplete"]
 
 

@@ -48,7 +48,6 @@ def tell(service: Served, record: dict[str, Any], shown: Any = None) -> None:
 
 
 def edited(service: Served, number: int, text: str, later: int = 9, **members: Any) -> dict[str, Any]:
-    """Return a message with another text, changed at a later time."""
     record = record_of(service, number)
     at = record["updatedAt"] + later
     return record | {"data": {"text": text}, "updatedAt": at, "editedAt": at} | members
@@ -59,7 +58,6 @@ def texts_of(out: Path) -> dict[str, Any]:
 
 
 def asked_for(service: Served) -> list[str]:
-    """Return the ids of messages that were asked for each by itself."""
     paths = [request.path.partition("/v3/messages/") for request in service.emulator.requests]
     return [after for _, path_match, after in paths if path_match]
 

@@ -148,7 +148,6 @@ CALL = {
 
 
 def columns(tmp_path: Path, **members: Any) -> dict[str, Any]:
-    """Return the row of one message."""
     with Export(tmp_path, format="parquet") as out:
         out.add(served(json.dumps({"id": "1", **members}).encode()))
         out.done()

@@ -32,7 +32,6 @@ base_url = "https://game.example.com/v3"
 
 
 def written(folder: Path, text: str) -> Path:
-    """Return a file with a text."""
     path = folder / "apps.toml"
     path.write_text(text, encoding="utf-8")
     return path

@@ -22,7 +22,6 @@ uids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), mi
 
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
-    """Any plan that can be made."""
     members: dict[str, Any] = {"everything": True}
     if draw(st.booleans()):
         members = {

@@ -27,7 +27,6 @@ async def named(store: ObjectStore, version: Version) -> set[str]:
 
 
 async def ids_in_bucket(store: ObjectStore) -> list[str]:
-    """Return the ids of all records in all objects below `messages/`, in order, with duplicates."""
     with TemporaryDirectory() as folder:
         for name in [info.name async for info in store.list("messages")]:
             await store.download(name, Path(folder, name))

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.usefixtures("buckets")
 
 
 def ids(address: str) -> list[int]:
-    """The ids of the messages that a reader of the store sees, in ascending order."""
     return sorted(int(message.id) for message in read(address))
 
 

@@ -25,7 +25,6 @@ ALL = 10**9
 
 
 def local(root: Path) -> list[Path]:
-    """The data files in the copy of a working folder."""
     return [path for path in (root / "export" / "messages").rglob("*") if path.is_file()]
 
 

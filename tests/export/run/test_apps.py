@@ -15,7 +15,6 @@ from tests.support.buckets import Buckets
 
 
 async def started(stack: AsyncExitStack, count: int) -> list[Emulator]:
-    """Return running emulators of different apps."""
     emulators = [Emulator(app_id=f"app-{number}", users=3, messages=20 + number) for number in range(count)]
     for emulator in emulators:
         await stack.enter_async_context(emulator)
@@ -23,7 +22,6 @@ async def started(stack: AsyncExitStack, count: int) -> list[Emulator]:
 
 
 def numbers(out: Path, count: int) -> list[int]:
-    """Return the numbers of the messages in the folders of the apps."""
     return [sum(1 for _ in read(out / f"app=app-{number}")) for number in range(count)]
 
 

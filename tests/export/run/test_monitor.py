@@ -9,8 +9,6 @@ from tests.support.cases import loop_over
 
 
 class _Clock:
-    """A clock that a test moves."""
-
     def __init__(self) -> None:
         self.now = 100.0
 

@@ -19,7 +19,6 @@ from tests.support.stored_exports import StoredParts, StoredRuns, record
 
 
 def report_of(out: Path, tmp_path: Path) -> dict[str, list[list[str]]]:
-    """Return the rows of each table of a report, by its heading."""
     write_report(out, tmp_path / "report.html", verify(out))
     rows = dict[str, list[list[str]]]()
     for section in (tmp_path / "report.html").read_text(encoding="utf-8").split("<h2>")[1:]:

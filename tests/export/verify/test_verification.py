@@ -270,7 +270,6 @@ def test_leftovers_of_a_killed_run_are_a_note_and_other_files_ignored(out: Path)
 
 
 def columns(out: Path) -> list[tuple[str, str]]:
-    """Return (table, column) of all columns of the journal."""
     with closing(sqlite3.connect(out / JOURNAL)) as db:
         tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
         return [
@@ -281,7 +280,6 @@ def columns(out: Path) -> list[tuple[str, str]]:
 
 
 def other_value(value: Any) -> Any:
-    """Return another value of the same type."""
     return 1 if value is None else value + {int: 1000, str: "x", bytes: b"\0"}[type(value)]
 
 
