@@ -16,6 +16,7 @@ from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, final
 
 from .._core.requests.arguments import check_count, check_optional_seconds, check_unquoted
+from .._network.view import client_of
 from .._telemetry import LOGGER
 from .._threads import wait_for_end
 from ..errors import DeadlineExceededError, FanOutError
@@ -301,4 +302,4 @@ def fan_out(
     that gives the items. Raises `RequestInvalidError` for a wrong argument; while it is read, after the
     outcomes, what the input raised.
     """
-    return FanOut(session._client, items, worker, concurrency, ordered, stop_after, deadline)
+    return FanOut(client_of(session), items, worker, concurrency, ordered, stop_after, deadline)

@@ -73,8 +73,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
     listeners: tuple[Listener, ...]
     ignored: set[str] = field(default_factory=set)
     """The operations whose acting user the service ignored."""
-    start: CallStart | None = None
-    """The first telemetry of the call; None without listeners."""
 
     def check_loop(self) -> None:
         """Raise `RequestInvalidError` in another event loop or process."""
@@ -91,10 +89,13 @@ class ActiveCall(Generic[R]):
     reply: Reply | None = None
 
     def __init__(
-        self, call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext
-    ) -> None:
+        self, call: Call[R], request: Request, pool: Pool, options: CallOptions, context: CallContext,
+        start: CallStart | None = None,
+    ) -> None:  # fmt: skip
+        """`start` is the first telemetry of the call; None without listeners."""
         self._call, self._request, self._pool = call, request, pool
-        self._options, self._context = options, context
+        self._options, self._context, self._first_telemetry = options, context, start
+        self.began: float = context.timing.now()
         self._gate = pool.gates[options.destination.app_id, call.endpoint.rate_class]
         self.progress = CallProgress(
             operation=call.endpoint.name, replay=call.endpoint.replay, deadline=options.deadline,
@@ -111,7 +112,7 @@ class ActiveCall(Generic[R]):
         self._pool.budget.calls += 1
         try:
             # Without listeners no one wants the durations of each attempt.
-            return await (self._attempt() if self._context.start is None else self._reported_attempt())
+            return await (self._attempt() if self._first_telemetry is None else self._reported_attempt())
         except (ApiError, TransportError) as error:
             failure = error
         if self.progress.attempts.pause is not None:
@@ -128,7 +129,7 @@ class ActiveCall(Generic[R]):
             if outcomes:
                 raise outcomes.pop()
             try:
-                return await (self._attempt() if self._context.start is None else self._reported_attempt())
+                return await (self._attempt() if self._first_telemetry is None else self._reported_attempt())
             except RequestInvalidError:
                 # Closed: the error of a change that was sent before must not say that nothing was sent.
                 last = self.progress.attempts.error
@@ -206,7 +207,7 @@ class ActiveCall(Generic[R]):
                 value = await read_large(reply, self._call, options)
             if self._call.acting_user is not None:
                 note_acting_user(self._context.ignored, self._call.endpoint, self._call.acting_user, value)
-            if self._context.start is not None:
+            if self._first_telemetry is not None:
                 self.progress.decoded += now() - ended
             return value
         except (ApiError, TransportError) as error:
@@ -315,5 +316,5 @@ class ActiveCall(Generic[R]):
 
     @property
     def _start(self) -> CallStart:
-        assert self._context.start is not None
-        return self._context.start
+        assert self._first_telemetry is not None
+        return self._first_telemetry

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import count
 from typing import Any, Final, TypeVar
@@ -169,8 +169,9 @@ def run_call(
         if REQUESTS.isEnabledFor(logging.DEBUG):
             _log_request(call, request, options)
     if context.listeners:
-        context = structs.replace(context, start=_call_start(call, request, options))
-        return _run_observed(ActiveCall(call, request, pool, options, context), options.deadline, context)
+        start = _call_start(call, request, options)
+        active = ActiveCall(call, request, pool, options, context, start)
+        return _run_observed(active, start, options.deadline, context.listeners)
     active = ActiveCall(call, request, pool, options, context)
     # No further coroutine around the call, as each layer costs time.
     return active.result() if options.deadline is None else _run_within(active, options.deadline)
@@ -187,12 +188,12 @@ async def _run_within(active: ActiveCall[R], deadline: float) -> R:
     raise active.progress.deadline_error()
 
 
-async def _run_observed(active: ActiveCall[R], deadline: float | None, context: CallContext) -> R:
-    assert context.start is not None
+async def _run_observed(
+    active: ActiveCall[R], start: CallStart, deadline: float | None, listeners: Sequence[Listener]
+) -> R:
     error_name: str | None = "CancelledError"
-    active.began = context.timing.now()
     try:
-        active.add_headers(_report_start(context.listeners, context.start))
+        active.add_headers(_report_start(listeners, start))
         result = await (active.result() if deadline is None else _run_within(active, deadline))
         error_name = None
         return result
@@ -200,7 +201,7 @@ async def _run_observed(active: ActiveCall[R], deadline: float | None, context: 
         error_name = type(error).__name__
         raise
     finally:
-        notify(reversed(context.listeners), active.outcome(error_name))
+        notify(reversed(listeners), active.outcome(error_name))
 
 
 def _report_start(listeners: Iterable[Listener], start: CallStart) -> Headers:

@@ -174,6 +174,11 @@ class ClientView:
         return await reply
 
 
+def client_of(view: ClientView) -> Client:
+    """Return the client of a view, for packages that are built on its clock or set its pacers."""
+    return view._client
+
+
 def call_by_hand(
     method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
 ) -> Call[Any]:

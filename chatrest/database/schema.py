@@ -41,29 +41,19 @@ class Database(Protocol):
     """A database in a transaction; used with `with`, which commits where nothing failed."""
 
     @property
-    def name(self) -> str:
-        """The name in errors."""
-
+    def name(self) -> str: ...
     @property
     def dialect(self) -> Dialect: ...
-
     @property
-    def errors(self) -> tuple[type[Exception], ...]:
-        """What its methods raise where the database fails."""
-
+    def errors(self) -> tuple[type[Exception], ...]: ...
     def __enter__(self) -> None: ...
     def __exit__(self, error: object, *_: object) -> None: ...
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Any]: ...
-    def has_state(self) -> bool:
-        """Return True if there was a load."""
-
-    def erase(self, statements: Iterable[str]) -> None:
-        """Execute statements; what they remove cannot be read in the file any more."""
-
+    def has_state(self) -> bool: ...
+    def erase(self, statements: Iterable[str]) -> None: ...
     def insert(
         self, table: str, columns: Sequence[Column], batches: Iterable[Batch], conflict: str = ""
-    ) -> None:
-        """Insert rows; the clause `conflict` updates those that exist already."""
+    ) -> None: ...
 
 
 SQLITE: Final = Dialect(

@@ -4,9 +4,9 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from distributed import Client, LocalCluster
@@ -43,29 +43,26 @@ async def connect(address: str, app: App | None = None) -> AsyncIterator[Client]
     """Connect to the cluster at an address; `local:N` starts N processes here, and ends them afterwards.
 
     These processes read `app`, by default that of the environment. Dask's own log does not reach standard
-    error. Raises `RequestInvalidError` for a wrong address, and `ClusterError` where there is no scheduler.
+    error meanwhile. Raises `RequestInvalidError` for a wrong address, and `ClusterError` where there is no
+    scheduler.
     """
     local = _LOCAL.fullmatch(address)
     fits = local is not None or _ADDRESS.fullmatch(address) is not None
     check(fits, "dask", address, "tcp://HOST:PORT, tls://HOST:PORT, or local:N with 1 to 999 workers")
-    for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    if local is None:
-        async with _client(address) as client:
-            yield client
-        return
     options: dict[str, Any] = {
-        "n_workers": int(local[1]), "threads_per_worker": 2, "processes": True, "memory_limit": 0,
-        "dashboard_address": "127.0.0.1:0", "asynchronous": True, "preload": [_IGNORE_CTRL_C],
-        "silence_logs": logging.CRITICAL, "env": {} if app is None else environment_of(app),
+        "n_workers": int(local[1]) if local else 0, "threads_per_worker": 2, "processes": True,
+        "memory_limit": 0, "dashboard_address": "127.0.0.1:0", "asynchronous": True,
+        "preload": [_IGNORE_CTRL_C], "silence_logs": logging.CRITICAL,
+        "env": {} if app is None else environment_of(app),
     }  # fmt: skip
-    async with LocalCluster(**options) as cluster, _client(cluster) as client:
-        yield client
+    with silenced(asyncio.get_running_loop()):
+        async with AsyncExitStack() as stack:
+            cluster: Any = await stack.enter_async_context(LocalCluster(**options)) if local else address
+            yield await stack.enter_async_context(_client(cluster))
 
 
 @asynccontextmanager
 async def _client(cluster: Any) -> AsyncIterator[Client]:
-    silence(asyncio.get_running_loop())
     client = None
     try:
         client = Client(cluster, asynchronous=True, timeout=_CONNECT_SECONDS, set_as_default=False)
@@ -84,15 +81,26 @@ async def _client(cluster: Any) -> AsyncIterator[Client]:
         await client.close(_CLOSE_SECONDS)
 
 
-def silence(loop: asyncio.AbstractEventLoop) -> None:
-    """Keep a loop from printing an exception by which Dask leaves one of its waits."""
-    default = loop.get_exception_handler() or asyncio.AbstractEventLoop.default_exception_handler
+@contextmanager
+def silenced(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Keep Dask's log, and an exception by which it leaves one of its waits, from standard error."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]  # each has a level
+    levels, handler = [each.level for each in loggers], loop.get_exception_handler()
+    default = handler or asyncio.AbstractEventLoop.default_exception_handler
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         if not isinstance(context.get("exception"), AllExit):
             default(loop, context)
 
+    for each in loggers:
+        each.setLevel(logging.CRITICAL)
     loop.set_exception_handler(handle)
+    try:
+        yield
+    finally:
+        loop.set_exception_handler(handler)
+        for each, level in zip(loggers, levels, strict=True):
+            each.setLevel(level)
 
 
 def check_connection(client: Any) -> None:

@@ -19,6 +19,7 @@ from msgspec import Struct, structs
 
 from .._cloud.store_errors import LeaseHeldError, LeaseLostError, ObjectStoreError
 from .._core.requests.endpoint import RateClass
+from .._network.view import client_of
 from .._storage import InUseError
 from .._texts import plural
 from ..app import App, headers_from_env
@@ -96,12 +97,12 @@ class TaskRate:
     ) -> None:
         """`name` is the task's, `address#run`; `head_start` is that of its pacers."""
         self._worker, self._topic, self._loop = worker, job, asyncio.get_running_loop()
-        self._name, self._head_start, self._client = name, head_start, session._client
-        self._client.make_pacer = lambda _, rate_class: self._pacer(rate_class)
+        self._name, self._head_start, self._client = name, head_start, client_of(session)
+        self._client.make_pacer = self._pacer
         self._pacers: dict[RateClass, TaskPacer] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def _pacer(self, rate_class: RateClass) -> TaskPacer:
+    def _pacer(self, app_id: str, rate_class: RateClass) -> TaskPacer:
         if rate_class not in self._pacers:
             report_soon = partial(self._report_in, _EVENT_SECONDS)
             self._pacers[rate_class] = TaskPacer(

@@ -11,8 +11,17 @@ from .._core.requests.endpoint import Method
 from .._resources import OPERATIONS
 from .._texts import nearest
 from ..errors import RequestInvalidError
-from .checked_arguments import CheckedArguments, Count, FromZero, Seconds, Share
-from .limits import TOO_MANY, Spelling, Verdict, limit_headers
+from .limits import (
+    TOO_MANY,
+    CheckedArguments,
+    Count,
+    FromZero,
+    Seconds,
+    Share,
+    Spelling,
+    Verdict,
+    limit_headers,
+)  # fmt: skip
 from .service.dispatch import ROUTER
 from .service.handler_input import OutgoingReply, ServiceRequest
 from .service.refusals import ServiceRefusal

@@ -15,9 +15,8 @@ from yarl import URL
 
 from ..app import App, is_loopback
 from ..errors import RequestInvalidError
-from .checked_arguments import CheckedArguments
 from .faults import Fault
-from .limits import LimitCounter, RateLimit
+from .limits import CheckedArguments, LimitCounter, RateLimit
 from .media import PATH as MEDIA_PATH
 from .middleware import LAST_REQUESTS, LoggedRequest, Middleware
 from .service.dispatch import Keys, Service

@@ -12,7 +12,6 @@
 only after it has returned, and one that was not is repeated, so an event may arrive twice, and in any order.
 """
 
-from .credentials import authorized
 from .events import (
     CallEvent,
     CallSessionEvent,
@@ -33,6 +32,7 @@ from .events import (
 )
 from .handlers import aiohttp_handler, asgi_app
 from .parsing import parse
+from .receiver import authorized
 
 __all__ = [
     "CallEvent", "CallSessionEvent", "CampaignEvent", "ConversationEvent", "Event", "GroupEvent",

@@ -2,13 +2,14 @@
 
 import asyncio
 import itertools
+import logging
 import signal
 from typing import Any
 
 import pytest
 from distributed.client import AllExit
 
-from chatrest.distributed.cluster import ClusterError, connect, silence, workers_of
+from chatrest.distributed.cluster import ClusterError, connect, silenced, workers_of
 from chatrest.export import Phase, Progress
 from tests.distributed.clusters import WAIT_SECONDS
 
@@ -41,14 +42,17 @@ async def test_a_cluster_without_workers_is_an_error_after_a_minute() -> None:
 
 
 def test_only_the_exception_by_which_dask_leaves_a_wait_is_not_printed() -> None:
-    loop, printed = asyncio.new_event_loop(), list[Any]()
-    loop.set_exception_handler(lambda _, context: printed.append(context["exception"]))
-    silence(loop)
+    loop, printed, logger = asyncio.new_event_loop(), list[Any](), logging.getLogger("distributed.client")
+    handler, level = lambda _, context: printed.append(context["exception"]), logger.level
+    loop.set_exception_handler(handler)
     error = ValueError("a fault of the program")
-    for exception in (AllExit(), error):
-        loop.call_exception_handler({"message": "", "exception": exception})
-    loop.close()
+    with silenced(loop):
+        for exception in (AllExit(), error):
+            loop.call_exception_handler({"message": "", "exception": exception})
+        assert logger.level == logging.CRITICAL
     assert printed == [error]
+    assert (loop.get_exception_handler(), logger.level) == (handler, level)
+    loop.close()
 
 
 async def test_processes_of_this_machine_leave_ctrl_c_to_the_command() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from multidict import CIMultiDict
 
 from chatrest import RequestInvalidError
-from chatrest.webhooks import authorized, credentials
+from chatrest.webhooks import authorized, receiver
 from tests.support.cases import loop_over
 from tests.webhooks.asgi_client import PASSWORD, USERNAME, basic
 
@@ -81,7 +81,7 @@ def test_digests_of_one_length_are_compared_whether_or_not_there_is_a_header(
         compared.append((a, b))
         return a == b
 
-    monkeypatch.setattr(credentials, "compare_digest", compare)
+    monkeypatch.setattr(receiver, "compare_digest", compare)
     for headers in ({}, {"Authorization": basic()}, {"Authorization": basic(password="x")}):
         compared.clear()
         passes(headers)
