@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from os import PathLike
 from pathlib import Path
+from typing import Final
 
 from .._cloud.address import is_address
 from .._texts import plural
@@ -17,6 +18,8 @@ from .choice import Choice
 from .contents import visible
 from .index import Index
 from .zone import Zone
+
+_REDACTED: Final = "e-mail addresses, numbers of phones, cards and accounts that were found"
 
 
 def export_name(out: str | PathLike[str]) -> str:
@@ -37,6 +40,7 @@ def export_facts(out: str | PathLike[str], index: Index) -> list[tuple[str, str]
     sql = "SELECT min(nullif(time, 0)), max(nullif(time, 0)) FROM posts"
     [(first, last)] = index.db.execute(sql).fetchall()
     run, plan = export.last_run, export.plan_value
+    patterns = ", and own patterns" if choice.patterns else ""
     facts = [
         ("App", "" if choice.hides else export.app),
         ("Export of", "" if plan is None else _plan_words(plan, hides=choice.hides or _is_part(choice))),
@@ -44,7 +48,7 @@ def export_facts(out: str | PathLike[str], index: Index) -> list[tuple[str, str]
         ("Exported", zone.time_text(run.finished * 1000) if run is not None and run.finished else ""),
         ("Selected", _selection(choice)),
         ("Names", "people have pseudonyms" if choice.pseudonyms else ""),
-        ("Redacted", _redaction(choice)),
+        ("Redacted", f"{_REDACTED}{patterns}" if choice.redact else ""),
     ]
     return [(name, visible(text)) for name, text in facts if text]
 
@@ -67,10 +71,3 @@ def _selection(choice: Choice) -> str:
         counts = ((len(choice.conversations), "conversation"), (len(choice.users), "user"))
         return ", ".join(plural(count, kind) for count, kind in counts if count)
     return ", ".join(sorted({*choice.conversations, *choice.users}))
-
-
-def _redaction(choice: Choice) -> str:
-    if not choice.redact:
-        return ""
-    patterns = ", and own patterns" if choice.patterns else ""
-    return f"e-mail addresses, numbers of phones, cards and accounts that were found{patterns}"

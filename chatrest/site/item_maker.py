@@ -31,7 +31,7 @@ from .contents import (
     shown_record_of,
     text_of,
     visible,
-)
+)  # fmt: skip
 from .index import ConversationEntry, Index, PersonEntry
 from .index_messages import MessageEntry, PageCut, QuotedMessage
 from .items import COLOURS, MAX_SOURCE, MAX_TEXT, Dependencies, Item, Note, Quote, call_text, excerpt

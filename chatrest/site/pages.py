@@ -234,8 +234,9 @@ class Pages:
                         silent=self.index.silent_members(conversation))  # fmt: skip
 
     def days_script(self, conversation: ConversationEntry, pages: int) -> bytes:
-        days = self.index.days(conversation.number)
-        return _days_script(self.headings.end_words(conversation), pages, days)
+        """Return the script that hands over where a conversation ends, and the page of each day."""
+        days = [(day_text(day), page) for day, page, _ in self.index.days(conversation.number) if day >= 0]
+        return script({"until": self.headings.end_words(conversation), "pages": pages, "days": days})
 
     def threads(self, conversation: ConversationEntry) -> Iterator[tuple[int, str]]:
         """Yield the pages of a conversation's threads with their numbers."""
@@ -366,9 +367,3 @@ def static(name: str) -> bytes:
 def parts_of(rows: int) -> int:
     """Return the number of pages of a list, at least one."""
     return max(1, -(-rows // LIST))
-
-
-def _days_script(until: str, pages: int, days: list[tuple[int, int, int]]) -> bytes:
-    """Return the script that hands over where a conversation ends, and the page of each day."""
-    known = [(day_text(day), page) for day, page, _ in days if day >= 0]
-    return script({"until": until, "pages": pages, "days": known})

@@ -160,10 +160,6 @@ def _terms_of(word: str) -> tuple[str, ...]:
     return tuple(terms(folded(word)))
 
 
-def flag_bits(flags: Iterable[str]) -> int:
-    return sum(1 << FLAGS.index(flag) for flag in flags)
-
-
 def page_terms(
     title: str, people: Iterable[tuple[str, str]], texts: list[str], flags: Iterable[str]
 ) -> set[str]:

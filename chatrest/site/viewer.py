@@ -17,6 +17,7 @@ import secrets
 import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -125,7 +126,9 @@ class Viewer:
             self._update_site()
 
     def _update_site(self) -> None:
-        update_site(self._out, self._folder, self._show_progress, self._options, links=True)
+        update_site(
+            self._out, self._folder, self._show_progress, self._options, datetime.now(UTC), links=True
+        )
 
     def _remove_site(self) -> None:
         for name in names_of(self._folder):

@@ -36,10 +36,10 @@ from .facts import export_facts, title_of
 from .index import ConversationEntry, Index, disk_errors
 from .index_build import code_hash, database_of, update_index
 from .index_messages import PageCut
-from .items import Dependencies, Item
+from .items import FLAGS, Dependencies, Item
 from .pages import LISTED, STATIC, Pages, check_installed, has_days, parts_of, static
 from .redaction import HiddenLog
-from .search import WORDS_OF, TermIndex, flag_bits, meta_script, page_terms, script
+from .search import WORDS_OF, TermIndex, meta_script, page_terms, script
 from .site_files import VIEW, KnownPage, SiteFiles, names_of, new_file, new_path, state_folder
 
 HIDDEN: Final = "hidden.csv"
@@ -87,18 +87,13 @@ def write_site(
     folder = Path(site)
     if folder.resolve().parent.name.endswith(VIEW):
         raise RequestInvalidError(f"{folder} has the pages of `chatrest view`: expected another folder")
-    return update_site(out, folder, progress, options, now=now)
+    return update_site(out, folder, progress, options, now())
 
 
 def update_site(
-    out: str | PathLike[str],
-    folder: Path,
-    progress: OnProgress,
-    options: SiteOptions,
-    *,
-    now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    links: bool = False,
-) -> SiteResult:
+    out: str | PathLike[str], folder: Path, progress: OnProgress, options: SiteOptions, now: datetime,
+    *, links: bool = False,
+) -> SiteResult:  # fmt: skip
     """Write a site; with `links` it has hard links to attachments in the place of copies, where it can."""
     check_installed()
     _check_folder(out, folder)
@@ -122,7 +117,7 @@ def update_site(
             raise
         files = stack.enter_context(attachment_files(out))
         pages = Pages(index, title_of(out, options.get("title"), choice))
-        return _Writer(out, state, pages, files, progress, now()).write()
+        return _Writer(out, state, pages, files, progress, now).write()
 
 
 def _first_runs(out: str | PathLike[str]) -> list[str]:
@@ -380,7 +375,7 @@ def _search_texts(conversation: ConversationEntry, path: str, items: list[Item])
         text, flags = item.search_text, item.flags
         all_flags.update(flags)
         row = (str(item.rank), people[person.number], item.time, text)
-        messages.append((*row, flag_bits(flags)) if flags else row)
+        messages.append((*row, sum(1 << FLAGS.index(flag) for flag in flags)) if flags else row)
     data = {"title": conversation.title, "path": path, "people": named, "messages": messages}
     return script(data), page_terms(
         conversation.title, named, [message[3] for message in messages], all_flags

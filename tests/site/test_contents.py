@@ -10,7 +10,7 @@ from chatrest.site.contents import (
     segments,
     size_text,
     visible,
-)
+)  # fmt: skip
 
 
 def test_an_attachment_without_an_address_or_a_name_is_a_file() -> None:
