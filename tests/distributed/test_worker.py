@@ -53,9 +53,7 @@ async def test_a_worker_that_does_not_see_the_export_or_has_another_version_is_n
                 await job.run(1)
 
 
-async def test_a_part_that_is_locked_or_fails_does_not_fail_the_worker(
-    tmp_path: Path,
-) -> None:
+async def test_a_part_that_is_locked_or_fails_does_not_fail_the_worker(tmp_path: Path) -> None:
     leave_parts(tmp_path)
     async with near_cluster() as (_, client):
         async with job_of(client, tmp_path, clusters.is_held) as job:

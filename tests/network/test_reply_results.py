@@ -149,9 +149,7 @@ def test_a_small_body_is_not_counted() -> None:
     ],
     ids=["leafy", "nested", "surrogates", "digits", "tags", "attachments", "unknown"],
 )
-async def test_record_by_record_decoding_is_off_the_event_loop(
-    body: Callable[[], bytes],
-) -> None:
+async def test_record_by_record_decoding_is_off_the_event_loop(body: Callable[[], bytes]) -> None:
     reader: ManyRecords[Any] = many(Message)
     threads: set[int] = set()
 

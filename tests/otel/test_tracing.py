@@ -12,12 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
-from chatrest import (
-    AsyncSession,
-    ConnectError,
-    DeadlineExceededError,
-    RequestInvalidError,
-)
+from chatrest import AsyncSession, ConnectError, DeadlineExceededError, RequestInvalidError
 from chatrest._core.requests.wire import Request
 from chatrest.emulator import Emulator
 from chatrest.otel import OpenTelemetryListener

@@ -10,12 +10,7 @@ from typing import Any, Final
 import pytest
 from msgspec import UNSET
 
-from chatrest import (
-    AsyncManagement,
-    AsyncSession,
-    ConflictError,
-    NotFoundError,
-)
+from chatrest import AsyncManagement, AsyncSession, ConflictError, NotFoundError
 from chatrest._core.requests.endpoint import Endpoint
 from chatrest._parameters.agents import AgentChanges, AgentQuery, NewAgent
 from chatrest._parameters.moderation import NewModeratedMessage

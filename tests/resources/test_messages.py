@@ -249,9 +249,7 @@ async def test_threads(emulator: Emulator, session: AsyncSession) -> None:
     assert len(await messages.list_threads_user("bob").collect()) == 5
 
 
-async def test_a_reply_without_a_receiver_goes_to_its_conversation(
-    session: AsyncSession,
-) -> None:
+async def test_a_reply_without_a_receiver_goes_to_its_conversation(session: AsyncSession) -> None:
     parent = await session.messages.send(NewMessage.text("bob", "?"), on_behalf_of="ann")
     for uid, other in (("ann", "bob"), ("bob", "ann")):
         view = session.as_user(uid)

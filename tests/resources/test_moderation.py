@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatrest import AsyncSession, File
-from chatrest._parameters.moderation import (
-    ModerationQuery,
-    NewKeywordList,
-)
+from chatrest._parameters.moderation import ModerationQuery, NewKeywordList
 from chatrest._resources.moderation import Moderation
 from chatrest.emulator import Emulator
 from tests.support.session_double import Sender

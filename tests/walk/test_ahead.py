@@ -19,13 +19,7 @@ from chatrest.emulator import Emulator, First, Latency
 from chatrest.errors import CursorError, RequestInvalidError, ServerError
 from tests.support.cases import loop_over
 from tests.support.scripted_server import FaultyServer, hang, reply
-from tests.walk.any_server import (
-    Server,
-    asked_direction,
-    by_id,
-    in_service_order,
-    page_sizes,
-)
+from tests.walk.any_server import Server, asked_direction, by_id, in_service_order, page_sizes
 from tests.walk.service_model import (
     Item,
     Service,

@@ -43,9 +43,7 @@ def test_open_interactive_requests_go_at_once() -> None:
 
 
 @pytest.mark.parametrize("rate_class", DOCUMENTED_RATES)
-def test_open_bulk_requests_start_at_twenty_and_double_up_to_the_documented_rate(
-    rate_class: str,
-) -> None:
+def test_open_bulk_requests_start_at_twenty_and_double_up_to_the_documented_rate(rate_class: str) -> None:
     documented = DOCUMENTED_RATES[rate_class]
     pacer = Pacer(Pace(), documented)
     times = exchange_all(pacer, 0.0, round(12 * documented) + 12, urgent=False)
@@ -131,9 +129,7 @@ def test_hold_waits_ten_seconds_at_most_for_the_reply_to_a_probe() -> None:
 
 
 @pytest.mark.parametrize("is_forgotten", [False, True])
-def test_hold_measures_the_rate_from_the_probe_that_was_answered(
-    is_forgotten: bool,
-) -> None:
+def test_hold_measures_the_rate_from_the_probe_that_was_answered(is_forgotten: bool) -> None:
     pacer = refused_at(10.0, 300)
     pacer.take(10.3, urgent=True)
     if is_forgotten:

@@ -172,9 +172,7 @@ def test_a_named_time_of_nothing_is_believed_once(named: float, patient: bool) -
 
 
 @given(st.lists(st.tuples(st.sampled_from(["call", "repeat", "repeat"]), st.floats(0, 3)), max_size=300))
-def test_the_retry_budget_is_a_quarter_of_calls_plus_ten_per_second(
-    events: list[tuple[str, float]],
-) -> None:
+def test_the_retry_budget_is_a_quarter_of_calls_plus_ten_per_second(events: list[tuple[str, float]]) -> None:
     budget, now, calls = RetryBudget(), 50.0, 0
     times: list[float] = []
     for what, passed in events:

@@ -7,14 +7,7 @@ from msgspec import UNSET, Struct, structs
 from chatrest._core.paging.cursor import Cursor
 from chatrest._core.paging.step import step
 from chatrest._core.replies.decode import Listing
-from chatrest._core.requests.dialects import (
-    BY_CREATED,
-    BY_CURSOR,
-    BY_NEXT,
-    BY_PAGE,
-    BY_UPDATED,
-    UNPAGED,
-)
+from chatrest._core.requests.dialects import BY_CREATED, BY_CURSOR, BY_NEXT, BY_PAGE, BY_UPDATED, UNPAGED
 from chatrest._models.meta import Meta, PageCounts, Pagination, Position
 from tests.core.paging.steps import (
     PAGED,
@@ -71,9 +64,7 @@ NOWHERE = [None, 0, "0", "", UNSET]
 
 
 @loop_over("none", NOWHERE)
-def test_a_page_without_a_next_position_continues_after_its_last_id_unless_empty(
-    none: Any,
-) -> None:
+def test_a_page_without_a_next_position_continues_after_its_last_id_unless_empty(none: Any) -> None:
     for meta in ({"cursor": position(none)}, {}):
         assert next_position(at(id="5"), page(**meta)) is None
         assert next_position(at(id="5"), page(7, **meta)) == up(id="7")

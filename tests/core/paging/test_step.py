@@ -15,14 +15,7 @@ from chatrest._core.requests.dialects import BY_ID, BY_PAGE, BY_UPDATED
 from chatrest._models.meta import Meta, Pagination, Position
 from chatrest.errors import CursorError
 from tests.core.paging.steps import BY_IDS, PAGED, THREAD, at, page, position, step_over
-from tests.walk.service_model import (
-    Item,
-    facts_for,
-    few,
-    many,
-    run,
-    walk_over,
-)
+from tests.walk.service_model import Item, facts_for, few, many, run, walk_over
 
 
 def test_a_cursor_is_on_the_page_until_all_items_are_read() -> None:

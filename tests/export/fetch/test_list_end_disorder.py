@@ -104,9 +104,7 @@ async def test_an_outdated_app_list_hides_no_message_from_the_first_run(tmp_path
     assert (report.complete, report.messages, report.by_app_list) == (True, 60, False), report
 
 
-async def test_a_run_without_list_requests_is_complete_by_the_app_list(
-    tmp_path: Path,
-) -> None:
+async def test_a_run_without_list_requests_is_complete_by_the_app_list(tmp_path: Path) -> None:
     service = SmallService(talk(40))
     lag_behind(service, 40)
     async with service.session() as session:

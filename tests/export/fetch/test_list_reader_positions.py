@@ -193,9 +193,7 @@ async def test_new_messages_are_read_after_the_last_one_was_deleted(strange: Any
         assert sorted(ids(raws_of(tmp_path / "out")))[:100] == list(range(1, 101))
 
 
-async def test_an_empty_list_is_continued_if_only_own_ids_are_positions(
-    tmp_path: Path,
-) -> None:
+async def test_an_empty_list_is_continued_if_only_own_ids_are_positions(tmp_path: Path) -> None:
     """A list rejects the newest id of the app as a position if it never held it."""
     async with served(60) as service:
         for uid in USERS:

@@ -83,9 +83,7 @@ async def test_a_run_for_one_message_makes_few_statements(
     assert 0 < len(made) < 68, made
 
 
-def test_a_listed_source_is_no_longer_deleted_but_may_still_be_failed(
-    journal: Journal,
-) -> None:
+def test_a_listed_source_is_no_longer_deleted_but_may_still_be_failed(journal: Journal) -> None:
     journal.add_sources(USERS)
     journal.set_state(1, "deleted_user", "no such user")
     journal.set_state(2, "failed", "refused")

@@ -97,9 +97,7 @@ async def test_a_recheck_finds_edits_and_deletions_whatever_the_ids(
     assert verify(tmp_path / "out").ok
 
 
-async def test_a_text_id_is_not_missing_if_the_list_ends_too_early(
-    tmp_path: Path,
-) -> None:
+async def test_a_text_id_is_not_missing_if_the_list_ends_too_early(tmp_path: Path) -> None:
     service = TextService(named(talk(COUNT)))
     async with service.session() as session:
         await export(session, tmp_path / "out", Plan(users=["ann"]))

@@ -45,9 +45,7 @@ ODD = [
 ]
 
 
-def test_records_round_trip_and_members_of_a_wrong_type_are_null(
-    tmp_path: Path,
-) -> None:
+def test_records_round_trip_and_members_of_a_wrong_type_are_null(tmp_path: Path) -> None:
     with Export(tmp_path, format="parquet") as out:
         out.add(served(*ODD))
         assert sorted(out.scan()) == sorted(ODD)

@@ -11,15 +11,7 @@ import pytest
 from chatrest import ChatRestError, RequestInvalidError
 from chatrest.export.formats.parquet import tables
 from chatrest.export.formats.stored_records import SourceLines, parquet_batches
-from tests.support.exported_files import (
-    ALICE,
-    BOB,
-    Export,
-    files,
-    page,
-    record,
-    table,
-)
+from tests.support.exported_files import ALICE, BOB, Export, files, page, record, table
 
 
 @pytest.fixture
@@ -33,9 +25,7 @@ def parquet(folder: Path) -> Export:
 
 
 @pytest.mark.usefixtures("small_groups")
-def test_rows_have_the_right_source_after_an_update_and_a_merge(
-    tmp_path: Path,
-) -> None:
+def test_rows_have_the_right_source_after_an_update_and_a_merge(tmp_path: Path) -> None:
     with parquet(tmp_path) as out:
         for run in range(2):
             for first in range(run * 100 + 1, run * 100 + 101, 4):

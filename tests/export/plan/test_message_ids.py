@@ -38,9 +38,7 @@ def test_merged_intervals_hold_the_same_ids_and_do_not_touch(intervals: list[Int
 
 
 @given(interval_lists)
-def test_a_position_is_stored_for_the_end_of_an_interval(
-    intervals: list[Interval],
-) -> None:
+def test_a_position_is_stored_for_the_end_of_an_interval(intervals: list[Interval]) -> None:
     for interval in merge(intervals):
         known = positions_at(intervals, interval.last)
         assert interval.position in known

@@ -145,9 +145,7 @@ class NoManifest(Disk):
         super().replace(old, new)
 
 
-async def test_an_export_stays_complete_if_the_disk_was_full_before_anything_changed(
-    tmp_path: Path,
-) -> None:
+async def test_an_export_stays_complete_if_the_disk_was_full_before_anything_changed(tmp_path: Path) -> None:
     out, plan = tmp_path / "out", Plan(users=["ann"])
     async with served(20) as service:
         await export(service.session, out, plan)

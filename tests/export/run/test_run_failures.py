@@ -102,9 +102,7 @@ async def test_messages_of_a_refused_source_are_read_from_the_other_user(tmp_pat
         report = await service.export_whole(tmp_path / "out")
 
 
-async def test_a_user_deleted_during_the_run_is_looked_up_in_the_user_list(
-    tmp_path: Path,
-) -> None:
+async def test_a_user_deleted_during_the_run_is_looked_up_in_the_user_list(tmp_path: Path) -> None:
     """The service says only that there is no such list; the users tell that bob is gone."""
     service = SmallService(talk(40))
 

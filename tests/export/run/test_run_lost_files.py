@@ -66,9 +66,7 @@ async def test_messages_that_no_source_shows_any_more_are_taken_from_the_damaged
         assert_whole(tmp_path / "out", expected)
 
 
-async def test_a_lost_history_is_reported_by_the_next_run_and_each_verify(
-    tmp_path: Path,
-) -> None:
+async def test_a_lost_history_is_reported_by_the_next_run_and_each_verify(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(30, loose=False) as service:
         await export(service.session, out, Plan(**MIXED))

@@ -84,9 +84,7 @@ async def test_an_empty_list_costs_one_request_and_a_quiet_one_costs_one(tmp_pat
         assert len(service.lists_asked()) == 1
 
 
-async def test_a_new_text_id_is_read_if_the_highest_number_is_unchanged(
-    tmp_path: Path,
-) -> None:
+async def test_a_new_text_id_is_read_if_the_highest_number_is_unchanged(tmp_path: Path) -> None:
     service = SmallService(talk_of_ann(40))
     late = service.records[-1] | {"id": "late"}
 
@@ -140,9 +138,7 @@ async def nightly_runs(seed: int, out: Path, nights: int) -> None:
     assert verify(out).ok
 
 
-async def test_a_resumed_list_by_time_has_late_messages_with_an_earlier_time(
-    tmp_path: Path,
-) -> None:
+async def test_a_resumed_list_by_time_has_late_messages_with_an_earlier_time(tmp_path: Path) -> None:
     """The next run continues at a time that is after the one of a message whose id is new."""
     service, replies = CompatibleService(clocks=(0, -60)), Counter[str]()
     service.largest_page = 25
@@ -175,9 +171,7 @@ class ServiceWithAppList(CompatibleService):
         return web.json_response(self.page(self.records, query, self._size(query)))
 
 
-async def test_a_later_message_with_an_earlier_time_does_not_end_a_list(
-    tmp_path: Path,
-) -> None:
+async def test_a_later_message_with_an_earlier_time_does_not_end_a_list(tmp_path: Path) -> None:
     """It is newer than the end of the run, and the list has it before two messages of a fast clock."""
     service, replies = ServiceWithAppList(clocks=(0, 60)), Counter[str]()
     service.largest_page = 25
@@ -207,9 +201,7 @@ class ServiceWithAppListById(CompatibleService):
         return web.json_response(SmallService.page(self, self.records, query, self._size(query)))
 
 
-async def test_a_list_by_time_is_read_past_the_newest_id_of_the_app(
-    tmp_path: Path,
-) -> None:
+async def test_a_list_by_time_is_read_past_the_newest_id_of_the_app(tmp_path: Path) -> None:
     """Message 99 has the time of a fast clock, so the list of ann has it after 100 and 101."""
     service, replies = ServiceWithAppListById(clocks=(0, 60)), Counter[str]()
     service.largest_page = 25

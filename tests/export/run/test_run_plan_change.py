@@ -60,9 +60,7 @@ async def test_another_plan_is_refused_and_nothing_is_read(
         assert (report.complete, report.kept) == (True, [])
 
 
-async def test_a_run_of_some_sources_keeps_the_plan_and_reports_the_others(
-    tmp_path: Path,
-) -> None:
+async def test_a_run_of_some_sources_keeps_the_plan_and_reports_the_others(tmp_path: Path) -> None:
     out = tmp_path / "out"
     async with served(60) as service:
         first = await export(service.session, out)
