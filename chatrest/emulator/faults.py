@@ -82,7 +82,7 @@ class Fault(CheckedArguments, kw_only=True):
         super().__post_init__()
         if not isinstance(self.when, When | None):
             raise RequestInvalidError(f"when = {self.when!r}: expected First, Chance, or None")
-        if self.method is not None and self.method.upper() not in get_args(Method):
+        if self.method is not None and str(self.method).upper() not in get_args(Method):
             raise RequestInvalidError(f"method = {self.method!r}: expected GET, POST and so on, or None")
         if self.route is not None and self.route not in OPERATIONS and not self.route.startswith("/"):
             raise RequestInvalidError(

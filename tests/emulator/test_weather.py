@@ -94,6 +94,7 @@ def test_a_streak_has_its_maximum() -> None:
         (Latency, {"seconds": float("inf")}), (Reset, {"after": -1}),
         (First, {"count": 0}), (Chance, {"share": 1.1}), (storm, {"intensity": 2}),
         (Weather, {"faults": [503]}), (Status, {"when": 3}), (Status, {"method": "GTE"}),
+        (Status, {"method": 5}),
     ],
 )  # fmt: skip
 def test_a_wrong_argument_is_refused_with_what_is_expected(kind: Any, wrong: dict[str, Any]) -> None:
