@@ -191,7 +191,6 @@ class AttachmentJournal(JournalFile):
             return IdSet()
 
     def set_searched(self, ids: IdSet) -> None:
-        """Note the ids of all messages whose links are here."""
         with self.transaction():
             self._db.execute("DELETE FROM searched")
             self._db.execute("INSERT INTO searched VALUES(?)", (ids.to_bytes(),))
@@ -206,11 +205,9 @@ class AttachmentJournal(JournalFile):
         return counts
 
     def errors(self) -> dict[str, int]:
-        """Return the most frequent errors of the links that failed, each with its count."""
         return {str(error): count for error, count in self._all(_ERRORS, ERRORS_SHOWN)}
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Yield all links as records of the table `attachments`, by message and position."""
         rows = self._execute(_ALL)
         names = [column[0] for column in rows.description]
         for row in self._portions(rows):

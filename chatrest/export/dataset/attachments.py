@@ -197,7 +197,6 @@ class AttachmentRun:
 
 
 def _server(link: Link) -> str:
-    """Return the part of an address that names the server, as it is written."""
     return link.url.partition("://")[2].partition("/")[0]
 
 

@@ -38,8 +38,6 @@ _EVER: Final = Window()
 
 
 class Newest(NamedTuple):
-    """The newest messages of a list before it is read."""
-
     rows: list[Row] | None = None
     """None if they were not asked for."""
     may_be_unseen: bool = True

@@ -62,7 +62,6 @@ class ListReading(Struct, eq=False):
 
     @property
     def order(self) -> ListOrder | None:
-        """The order of the list, where it is not known yet that it goes by time."""
         return "times" if self.is_by_time and self.job.state.order != "times" else None
 
     @property

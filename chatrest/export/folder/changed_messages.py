@@ -2,17 +2,21 @@
 
 A recheck compares rows that are read again with the rows on disk. A newer version waits in the journal until
 the run ends, and then takes the place of the older one, which goes to the history. A message that no list
-shows is noted as deleted, and stays in the export.
+shows is noted as deleted, and stays in the export. A record can also say that another message was edited or
+deleted, or that its own was.
 """
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
-from ..._core.replies.rows import Row
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from ..._core.replies.rows import Row, row_of
+from ..._models.raw_json import REFUSED
 from ..._storage import sql_in
-from ..formats.action_records import is_deleted
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
 from ..store import Changes, ExportStore
@@ -153,7 +157,6 @@ class StoredIndex:
         return self._where("sent_at >= ?", since)
 
     def deleted(self) -> IdSet:
-        """Return the ids of the rows that say that their message was deleted."""
         return self._where("is_deleted = ?", 1)
 
     def _where(self, condition: str, value: int) -> IdSet:
@@ -176,3 +179,59 @@ class StoredIndex:
 
 def _digest(row: Row) -> bytes:
     return hashlib.blake2b(row.raw, digest_size=16).digest()
+
+
+ACTION: Final = b'"action"'
+"""In every record of an edit or a deletion."""
+
+
+class _On(Struct, frozen=True):
+    entity: Raw = Raw(b"null")
+
+
+class _Entities(Struct, frozen=True):
+    on: _On = _On()
+
+
+class _ActionData(Struct, frozen=True):
+    action: str = ""
+    entities: _Entities = _Entities()
+
+
+class _Action(Struct, frozen=True):
+    category: str = ""
+    data: _ActionData = _ActionData()
+
+
+_READ_ACTION: Final = Decoder(_Action)
+
+
+class _DeletedMessage(Struct, frozen=True, rename="camel"):
+    deleted_at: Any = None
+
+
+_READ_DELETED: Final = Decoder(_DeletedMessage)
+
+
+def is_deleted(raw: bytes) -> bool:
+    """Return whether a record is that of a message which its author, or a moderator, has deleted."""
+    try:
+        at = _READ_DELETED.decode(raw).deleted_at if b'"deletedAt"' in raw else None
+    except REFUSED:
+        return False
+    return at not in (None, 0, "", "0", False)
+
+
+def shown_edits(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the messages that records of edits and deletions show, as they were then."""
+    for raw in (row.raw for row in rows):
+        if ACTION not in raw:
+            continue
+        try:
+            action = _READ_ACTION.decode(raw)
+        except REFUSED:
+            continue
+        if action.category == "action" and action.data.action in ("edited", "deleted"):
+            row = row_of(bytes(action.data.entities.on.entity))
+            if row.id:
+                yield row

@@ -161,7 +161,6 @@ class ExportFolder:
             return self.store.missing() - self.changes.deleted_missing
 
     def unseen_keys(self, source: int, keys: set[str]) -> set[str]:
-        """Return those of some ids, as texts, that the list of a source has not shown."""
         with self._lock:
             shown, named = self.journal.seen(source), self.journal.numbers_of_names(keys)
             return {key for key in keys if named.get(key, 0) not in shown}
@@ -267,7 +266,6 @@ class ExportFolder:
             self._note_unfinished(reason)
 
     def warnings(self) -> list[str]:
-        """Return a sentence for each file of older versions that was lost."""
         return [f"{name} {LOST}" for name in lost_versions(self.findings)]
 
     def _begin_change(self) -> None:

@@ -1,4 +1,4 @@
-"""What a run notes in its journal about messages: the news, what waits for its end, and what is read again.
+"""The notes of a run about messages: the news, what waits for its end, and the lists that are read again.
 
 New ids (written and not yet reported) are noted when the folder is opened the next time. So a commit costs
 nothing more, and all messages that a killed run committed are reported.
@@ -129,7 +129,6 @@ class EditHints:
         return [key for (key,) in self._journal.rows(sql, tuple[str], after, most)]
 
     def shown(self, ids: Iterable[str]) -> dict[str, list[bytes]]:
-        """Return the records of messages by their ids, as they were shown."""
         shown: dict[str, list[bytes]] = {}
         for key, raw in self._journal.rows_in("SELECT id, raw FROM edits WHERE id IN", ids):
             shown.setdefault(key, []).append(raw)

@@ -139,7 +139,6 @@ def find_undamaged(folder: Path) -> Manifest | None:
 
 
 def file_entries(journal: Journal) -> Iterator[FileEntry]:
-    """Yield the entries of all sealed files of messages, and of their older versions."""
     files = {file.number: file for file in journal.files("sealed") if not is_table(file.stem)}
     for number, blocks in journal.blocks_by_file():
         if (file := files.get(number)) is None:

@@ -6,14 +6,13 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from ..._core.replies.rows import Row, lines_of
-from ..formats.action_records import ACTION, shown_edits
 from ..plan.export_plan import Plan
 from ..plan.file_names import STEM, partition_folder, partition_rows
 from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, Interval, ids_of
 from ..plan.ownership import Source
 from ..store import ExportStore, NewRows
-from .changed_messages import ChangedMessages
+from .changed_messages import ACTION, ChangedMessages, shown_edits
 from .fetched_page import FetchedPage, ListOrder, SourceRows
 from .journal import Journal
 
@@ -94,7 +93,6 @@ class PageCommit:
         return {f"{partition_folder(partition, key)}/{STEM}": part for key, part in by_key.items()}
 
     def note(self) -> None:
-        """Note what the lists of the pages have shown, and cover."""
         for source, ids in self._seen.items():
             self._journal.note_seen(source, ids)
         for source, read in self._read.items():

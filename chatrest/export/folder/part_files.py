@@ -51,7 +51,6 @@ class PartFiles:
 
     @property
     def place(self) -> str:
-        """The folder or the address, as errors name it."""
         return str(self._folder)
 
     async def read(self, name: str) -> StampedFile | None:
@@ -77,7 +76,6 @@ class PartFiles:
         return True
 
     async def stamps(self, folder: str) -> dict[str, str]:
-        """Return the stamps of the files in a folder, by their names in it."""
 
         def read() -> dict[str, str]:
             stamps = dict[str, str]()

@@ -69,7 +69,6 @@ def with_member(raw: bytes, name: str, value: str) -> bytes:
 
 
 def table_stem(table: str) -> str:
-    """Return the partition of a table: the name of its file, without the suffix."""
     return f"{table}/{table}"
 
 

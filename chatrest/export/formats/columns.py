@@ -22,8 +22,6 @@ LATEST: Final = 253_402_300_799_999
 
 
 class Column(NamedTuple):
-    """A column: its name, its kind, and the path to its member in the record."""
-
     name: str
     kind: ColumnKind
     path: tuple[str, ...]

@@ -30,7 +30,7 @@ from ..._core.replies.one_record import parse
 from ..._core.replies.rows import Row, row_of
 from ..._models.messages import Message
 from ..._storage import sql_in
-from ..formats.action_records import is_deleted
+from ..folder.changed_messages import is_deleted
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of
 from .exports import Position

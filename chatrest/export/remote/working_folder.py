@@ -192,9 +192,7 @@ def stage_of_run(export: ExportFolder, folder: Path) -> Stage | None:
     None if nothing has changed yet, and where the run has ended.
     """
     manifest = find(export.folder)
-    if manifest is None or manifest.finished is not None:
-        return None
-    if manifest.generation != export.journal[GENERATION]:
+    if manifest is None or manifest.finished is not None or manifest.generation != export.journal[GENERATION]:
         return None
     export.store.seal_all()
     return _stage(export.folder, export.journal, manifest, folder)

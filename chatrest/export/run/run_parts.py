@@ -129,9 +129,10 @@ async def export_parts(
         await asyncio.sleep(seconds)
 
     async def run_free(number: int) -> Report | None:
-        if await files.is_held(part_name(number, prepared.parts)) or not await _is_left(
-            files, prepared, number
-        ):
+        if await files.is_held(part_name(number, prepared.parts)):
+            return None
+        state = await read_state(files, prepared, number)
+        if state.night == prepared.night and await is_settled(files, prepared, number, state):
             return None
         with suppress(*HELD):
             return await run(number)
@@ -195,13 +196,7 @@ async def run_rounds(
     return reports
 
 
-async def _is_left(files: PartFiles, parts: Parts, number: int) -> bool:
-    state = await read_state(files, parts, number)
-    return state.night < parts.night or not await is_settled(files, parts, number, state)
-
-
 async def _run_position(files: PartFiles, parts: Parts) -> Position:
-    """Return the newest run of each part, as `changes` takes it."""
     states = {name: await read_state(files, parts, number) for number, name in enumerate(parts.names)}
     return position_of({name: state.run for name, state in states.items()})
 

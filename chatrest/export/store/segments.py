@@ -85,7 +85,8 @@ class Segments:
             file = StoreFile(0, self.new_name(stem, own_format.suffix), stem, "open", 0)
             segment = self._segments[stem] = Segment(file, segment_path(self._folder, file.name))
         self._write(segment, own_format.packing.pack(lines_of(rows)))
-        block = block_of(source, rows, ids)
+        since, until, is_dated = times(rows)  # from UNKNOWN where any has no time
+        block = StoreBlock(source, len(rows), since if is_dated else UNKNOWN, until, ids)
         if blocks and blocks[-1].source == source:
             block = joint_block([blocks.pop(), block])
         blocks.append(block)
@@ -147,9 +148,3 @@ class Segments:
             self._open[stem] = os.open(segment.path, flags, 0o644)
         self._open.move_to_end(stem)
         return self._open[stem]
-
-
-def block_of(source: int, rows: list[Row], ids: IdSet) -> StoreBlock:
-    """Return the journal's record of rows with these ids; from UNKNOWN where any has no time."""
-    since, until, is_dated = times(rows)
-    return StoreBlock(source, len(rows), since if is_dated else UNKNOWN, until, ids)
