@@ -165,20 +165,17 @@ class _Document:
         self.missing = 0
 
     def text(self, facts: list[tuple[str, str]]) -> Iterator[str]:
-        day = self._maker.zone.day
-        contents = [(each, day(each.first), day(each.last)) for each in self._index.conversations()]
         hashes = [": ".join(fact) for fact in facts if _HASH.fullmatch(fact[1])]
         return self._pages.generate(
             "document", facts=[(*fact, _HASH.fullmatch(fact[1])) for fact in facts],
             foot=_css_text("\n".join([shorten(self._pages.site.title, _FOOT), *hashes[-1:]])),
-            contents=contents, conversations=self._conversations(),
+            contents=list(self._index.conversations()), conversations=self._conversations(),
         )  # fmt: skip
 
     def _conversations(self) -> Iterator[dict[str, Any]]:
         for each in self._index.conversations():
             yield {
                 **each._asdict(),
-                "first": self._maker.zone.day(each.first), "last": self._maker.zone.day(each.last),
                 "people": self._index.people.people_of(each.number),
                 "silent": self._index.silent_members(each), "entries": self._entries(each),
             }  # fmt: skip

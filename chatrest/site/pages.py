@@ -173,7 +173,7 @@ class Pages:
         self.site = SiteFacts(title, zone.name, zone.window_text(choice.since, choice.until))
         values = {
             "site": self.site,
-            "flags": _FLAG_WORDS, "advice": ADVICE, "name_of": name_of, "plural": plural,
+            "flags": _FLAG_WORDS, "advice": ADVICE, "name_of": name_of, "plural": plural, "day_of": zone.day,
             "weekday_of": weekday_of, "month_of": month_of,
         }  # fmt: skip
         self._articles = Articles(_escape())
@@ -293,28 +293,14 @@ class Pages:
         )  # fmt: skip
 
     def people_page(self, part: int, parts: int) -> str:
-        people = self.index.people.writers(offset=(part - 1) * LIST, limit=LIST)
-        rows = [
-            {
-                **person._asdict(),
-                "entry": person,
-                "messages": messages,
-                "first": self.maker.zone.day(first),
-                "last": self.maker.zone.day(last),
-            }
-            for person, messages, first, last in people
-        ]
+        rows = self.index.people.writers(offset=(part - 1) * LIST, limit=LIST)
         return self._render("people", "", rows=rows, part=part, parts=parts)
 
     def person(self, person: PersonEntry) -> str:
         raw = self.index.people.record_of(person)
         avatar = record_of(raw).get("avatar") if raw else None
         rows = self.index.people.conversations_of(person.number, _MAX_CONVERSATIONS)
-        conversations = [
-            self._conversation(each)._asdict()
-            | {"messages": count, "first": self.maker.zone.day(start), "last": self.maker.zone.day(end)}
-            for each, count, start, end in rows
-        ]
+        conversations = [(self._conversation(each), *counts) for each, *counts in rows]
         return self._render(
             "person", "../", person=person, record=visible_json(raw)[:_MAX_RECORD] if raw else "",
             avatar=avatar if is_address(avatar) else "", conversations=conversations,
