@@ -227,7 +227,7 @@ async def test_records_name_the_server(base_url: str, server: tuple[str, int]) -
 # ── listeners ──
 
 
-def raising(record: Telemetry) -> None:
+def fail(*_: Telemetry) -> None:
     raise KeyError("a listener's own")
 
 
@@ -236,7 +236,7 @@ async def test_a_listener_that_raises_does_not_fail_the_call(
     answer: Reply, caplog: pytest.LogCaptureFixture
 ) -> None:
     heard: list[Telemetry] = []
-    stage = Stage(answer, telemetry=[heard.append, raising, heard.append])
+    stage = Stage(answer, telemetry=[heard.append, fail, heard.append])
     [done] = await asyncio.gather(stage.list(), return_exceptions=True)
     assert done == [] or (isinstance(done, ChatRestError) and not isinstance(done.__context__, KeyError))
     assert len(heard) == 4
@@ -342,10 +342,6 @@ async def test_headers_of_listeners_are_sent_with_every_attempt() -> None:
     sent = {"apikey": KEY, "appId": "app-1", "Accept": "application/json", "x-trace": "a"}
     assert [dict(request.headers) for request in stage.requests] == [sent | {"X-More": "the caller's"}] * 2
     assert "x-trace" not in repr(stage.requests)
-
-
-def fail() -> None:
-    raise KeyError("a listener's own")
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,6 @@ def writes(request: ProxiedRequest) -> bool:
     return request.method == "PUT"
 
 
-def reads(request: ProxiedRequest) -> bool:
-    return request.method == "GET"
-
-
 def is_part(request: ProxiedRequest) -> bool:
     return "partNumber=2" in request.query
 
@@ -216,7 +212,7 @@ async def test_an_object_that_changes_during_a_read_is_noticed(
 ) -> None:
     (tmp_path / "file").write_bytes(LARGE)
     await send_file(store, "a", tmp_path / "file")
-    held = proxy.hold(reads)
+    held = proxy.hold(lambda request: request.method == "GET")
     task = asyncio.create_task(store.download("a", tmp_path / "back"))
     await held.reached.wait()
     await write_over(store, "a", LARGE[1:])

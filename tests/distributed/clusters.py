@@ -69,13 +69,10 @@ def leave_parts(out: Path, app_id: str = "app") -> None:
     (out / NAME).write_bytes(Parts(parts=4, app_id=app_id, plan=Plan(), nights=NIGHTS).encoded())
 
 
-def url_of_workers() -> str:
-    return os.environ.get("CHATREST_BASE_URL", "")
-
-
 def job_of(client: Client, out: Path, run: Any, name: str = "chatrest-1", **options: Any) -> ClusterJob:
     """A job whose parts are run by a function of this file, for the app `app`."""
-    work = PartWork(str(out), NIGHTS, "app", url_of_workers(), installed_version(), run, options)
+    url = os.environ.get("CHATREST_BASE_URL", "")
+    work = PartWork(str(out), NIGHTS, "app", url, installed_version(), run, options)
     return ClusterJob(client, name, work, FAST)
 
 

@@ -41,10 +41,6 @@ class Fixed(LostReply, frozen=True):
         return OutgoingReply(200, json.dumps(self.data).encode(), {"Content-Type": "application/json"})
 
 
-def notes(result: ImportResult) -> list[tuple[str, int, str, str]]:
-    return [(note.file, note.line, note.key, note.code) for note in result.refused]
-
-
 async def test_all_kinds_are_imported_in_their_order(
     session: AsyncSession, emulator: Emulator, write: Write
 ) -> None:
@@ -71,7 +67,7 @@ async def test_all_kinds_are_imported_in_their_order(
 async def test_every_refusal_has_the_line_number(session: AsyncSession, write: Write) -> None:
     users = [user(0), "{", "", user(1, role="nobody"), {"uid": "u2"}, "[]", user(3, height=2), user(4)]
     result = await run(session, [write("users.ndjson", users)])
-    assert notes(result) == [
+    assert [(note.file, note.line, note.key, note.code) for note in result.refused] == [
         ("users.ndjson", 2, "", "invalid"), ("users.ndjson", 4, "u1", "ERR_ROLE_NOT_FOUND"),
         ("users.ndjson", 5, "", "invalid"), ("users.ndjson", 6, "", "invalid"),
         ("users.ndjson", 7, "", "invalid"),

@@ -15,6 +15,7 @@ from chatrest import (
     RequestInvalidError,
 )
 from chatrest.emulator import Emulator, First, Latency, Status
+from tests.network.clocks import Clock
 from tests.support.cases import loop_over
 from tests.support.scripted_server import KEY, FaultyServer, no_wait, reply
 from tests.support.virtual_time import run
@@ -38,16 +39,8 @@ def test_a_proxy_of_a_company_is_taken_for_https_addresses_only() -> None:
     assert AsyncSession(OPEN, proxy="http://127.0.0.1:3128").app is OPEN
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 async def test_all_calls_of_a_view_share_its_time() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     async with Emulator(users=2, messages=0) as emulator, AsyncSession(emulator.app, clock=clock) as session:
         chat = session.within(2.0)
         clock.now += 1.9

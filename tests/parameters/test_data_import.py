@@ -1,6 +1,5 @@
 """Records to import: by key or as they are, 1 to 50 of them, and errors that name the record."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,15 +27,11 @@ def sent(body: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(body))
 
 
-def one_by_one() -> Iterator[UserImport]:
-    yield from (ANN, BOB)
-
-
 @loop_over(
     "users",
     [
         [ANN, BOB],
-        one_by_one(),
+        iter((ANN, BOB)),
         {"ann": ANN, "bob": BOB},
         {"ann": {"uid": "ann", "name": "Ann"},
          "bob": {"uid": "bob", "name": "Bob", "createdAt": 60, "tags": ["a"]}},

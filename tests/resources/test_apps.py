@@ -31,10 +31,6 @@ async def test_apps_are_listed_also_where_one_is_shown_for_a_list(body: bytes) -
     assert dict(second.position) == {"page": "2", "perPage": "1000"}
 
 
-def app_with(emulator: Emulator, key: str) -> App:
-    return App(emulator.app.app_id, key, base_url=emulator.base_url)
-
-
 async def names(session: AsyncSession, query: ApiKeyQuery | None = None) -> list[str]:
     return [key.name async for key in session.api_keys.list(query)]
 
@@ -44,7 +40,7 @@ async def test_a_key_that_was_made_is_accepted_until_it_is_removed(
 ) -> None:
     made = await session.api_keys.create(NewApiKey(name="Mine", scope="fullAccess"))
     assert (made.name, made.scope, made.created_at) == ("Mine", "fullAccess", NOW)
-    other = session.for_app(app_with(people, made.api_key))
+    other = session.for_app(App(people.app.app_id, made.api_key, base_url=people.base_url))
     assert len(await other.users.list().collect()) == 5
     assert await session.api_keys.get(made.api_key) == made
     assert (await session.api_keys.delete(made.api_key)).success

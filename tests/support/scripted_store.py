@@ -94,15 +94,12 @@ def differences(store: ExportStore) -> list[Any]:
 
 def texts_of(store: ExportStore, kind: str = "messages") -> dict[str, str]:
     """Return the text of each message that a reader of the store finds, each id once."""
-    records = [record for file in store.journal.files("open", "sealed") for record in records_of(store, file)
-             if file.stem.startswith(kind)]  # fmt: skip
+    files = [file for file in store.journal.files("open", "sealed") if file.stem.startswith(kind)]
+    pieces = [piece for file in files for piece in store.files.records(file)]
+    records = [json.loads(raw) for piece in pieces for raw in piece.raws]
     ids = [record["id"] for record in records]
     assert len(set(ids)) == len(ids), "twice"
     return {record["id"]: record["data"]["text"] for record in records}
-
-
-def records_of(store: ExportStore, file: Any) -> list[Any]:
-    return [json.loads(raw) for piece in store.files.records(file) for raw in piece.raws]
 
 
 def texts_on_disk(folder: Path) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.emulator.conftest import NOW, Answer, ServiceClient
+from tests.emulator.conftest import NOW, ServiceClient
 from tests.support.cases import loop_over
 
 PATH = "/v3/groups/den/members"
@@ -21,10 +21,6 @@ def den(ask: ServiceClient) -> ServiceClient:
     return ask
 
 
-def uids(answer: Answer) -> list[str]:
-    return [record["uid"] for record in answer.json["data"]]
-
-
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -35,7 +31,7 @@ def uids(answer: Answer) -> list[str]:
 )  # fmt: skip
 def test_filters_of_members(den: ServiceClient, query: str, expected: str) -> None:
     answer = den(PATH, query)
-    assert uids(answer) == expected.split()
+    assert [record["uid"] for record in answer.json["data"]] == expected.split()
     assert answer.json["meta"]["pagination"]["total"] == len(expected.split())
 
 

@@ -40,10 +40,6 @@ async def run(session: AsyncSession, root: Path, plan: Plan, sleep: Sleep) -> Re
         return report
 
 
-async def is_published(store: StoreDouble) -> bool:
-    return (await read_version(store) or EMPTY).number > 0
-
-
 @pytest.mark.parametrize(("format", "partition"), [("ndjson", "none"), ("parquet", "source")])
 async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothing(
     tmp_path: Path,
@@ -85,7 +81,8 @@ async def test_a_run_that_ends_at_any_operation_of_its_publications_loses_nothin
                 except CrashError:
                     store.end_lease()
             at(store)
-            published = {int(message.id) for message in read(ADDRESS)} if await is_published(store) else set()
+            is_published = (await read_version(store) or EMPTY).number > 0
+            published = {int(message.id) for message in read(ADDRESS)} if is_published else set()
             assert published <= {*emulator.store.ids()}
             root = tmp_path / (f"{number}" if number % 3 else f"other-{number}")
             report = await export(session, ADDRESS, plan, journal=root)

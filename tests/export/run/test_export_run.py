@@ -135,14 +135,9 @@ async def test_lists_with_later_messages_than_the_app_list_are_read_to_their_end
         assert_whole(tmp_path / "out", expected)
 
 
-@pytest.fixture
-def eager_splits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_reader, "MIN_PAGES", 1)
-
-
-@pytest.mark.usefixtures("eager_splits")
-async def test_idle_workers_share_a_large_source(tmp_path: Path) -> None:
+async def test_idle_workers_share_a_large_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The app's own list, whose positions are times, is never cut."""
+    monkeypatch.setattr(list_reader, "MIN_PAGES", 1)
     async with served(600, fill_in=lambda store: fill_plain(store, 600)) as service:
         report = await export(service.session, tmp_path / "out", Plan(users=("ann", "bob")))
         assert report.complete

@@ -5,15 +5,8 @@ from typing import Any
 
 from chatrest.export.plan.report import Phase, Progress
 from chatrest.export.run.monitor import Monitor
+from tests.network.clocks import Clock
 from tests.support.cases import loop_over
-
-
-class _Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def pool(*, active: int = 0, waiting: int = 0, is_full: bool = False) -> Any:
@@ -21,7 +14,7 @@ def pool(*, active: int = 0, waiting: int = 0, is_full: bool = False) -> Any:
 
 
 def test_the_remaining_time_needs_some_seconds_of_data() -> None:
-    clock, progress = _Clock(), Progress()
+    clock, progress = Clock(100.0), Progress()
     monitor = Monitor(progress, clock)
     assert monitor.snapshot().line == "beginning: 0.0 s"
     progress.phase, progress.ids, progress.received = Phase.WALKING, 1000, 1
@@ -61,14 +54,14 @@ def test_the_reason_for_a_wait_is_shown_from_the_second_snapshot_on(
     trouble: str | None, pools: list[Any], disk: bool, text: str
 ) -> None:
     progress = Progress()
-    monitor = Monitor(progress, _Clock())
+    monitor = Monitor(progress, Clock(100.0))
     progress.trouble, progress.waits_for_disk = trouble, disk
     assert monitor.snapshot(pools).waits == ""
     assert monitor.snapshot(pools).waits == text
 
 
 def test_a_silent_service_is_reported_with_the_seconds_of_silence() -> None:
-    clock, progress = _Clock(), Progress()
+    clock, progress = Clock(100.0), Progress()
     monitor = Monitor(progress, clock)
     for _ in range(3):
         clock.now += 9
@@ -83,7 +76,7 @@ def test_the_phase_shows_that_the_export_is_stopping() -> None:
 
 
 def test_the_progress_as_one_line() -> None:
-    clock, progress = _Clock(), Progress()
+    clock, progress = Clock(100.0), Progress()
     monitor = Monitor(progress, clock)
     clock.now += 192.0
     progress.enter(Phase.WAITING_FOR_WORKER, "tcp://host:1")

@@ -103,7 +103,8 @@ def test_a_journal_of_another_export_loses_nothing(
 ) -> None:
     out = copy(name)
     if is_fresh:
-        with ExportFolder(tmp_path / "fresh", read_plan(out), app_id=APP_ID):
+        plan = Plan.parse(bytes(manifest_of(out).plan))
+        with ExportFolder(tmp_path / "fresh", plan, app_id=APP_ID):
             pass
     shutil.copyfile((tmp_path / "fresh" if is_fresh else made("plain")) / JOURNAL, out / JOURNAL)
     result = verify(out)
@@ -150,10 +151,6 @@ def test_damaged_news_are_found_before_a_run_finds_them(tmp_path: Path) -> None:
         stored.run([record(number)])
     assert change_journal(stored.folder, "UPDATE news SET ids = x'00'") == 1
     assert places_of(verify(stored.folder)) == [("journal", JOURNAL)]
-
-
-def read_plan(out: Path) -> Plan:
-    return Plan.parse(bytes(manifest_of(out).plan))
 
 
 def test_without_a_journal_and_a_manifest_nothing_is_touched(out: Path) -> None:
