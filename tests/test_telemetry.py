@@ -58,9 +58,6 @@ def outcome(attempts: int = 1, **other: Any) -> Outcome:
     return Outcome(**{**SAME, "attempts": attempts, "seconds": 0.0, "status": 200, "error": None, **other})
 
 
-# ── records, exactly ──
-
-
 async def test_a_success_is_an_attempt_and_an_outcome() -> None:
     stage = Stage(reply(), slow=0.25)
     await stage.list()
@@ -158,9 +155,6 @@ async def test_the_time_waiting_for_a_place_is_recorded() -> None:
     assert [(attempts[n].queued, attempts[n].network) for n in (1, 2)] == [(0.0, 3.0), (3.0, 0.0)]
 
 
-# ── the pause after an attempt, and where the time of a call goes ──
-
-
 def sums(record: Telemetry) -> float:
     assert isinstance(record, Outcome)
     return record.paced + record.queued + record.network + record.decoded + record.waited
@@ -224,9 +218,6 @@ async def test_records_name_the_server(base_url: str, server: tuple[str, int]) -
     assert {(record.server_address, record.server_port) for record in stage.records} == {server}
 
 
-# ── listeners ──
-
-
 def fail(*_: Telemetry) -> None:
     raise KeyError("a listener's own")
 
@@ -276,8 +267,6 @@ async def test_no_record_is_created_without_listeners(
         monkeypatch.setattr(module, name, made)
     assert await Stage(*answers, telemetry=()).list() == []
 
-
-# ── listeners that get a call before it begins ──
 
 CURRENT: ContextVar[str] = ContextVar("current", default="outside")
 
@@ -371,9 +360,6 @@ async def test_an_interrupt_in_a_listener_ends_the_call_for_the_others() -> None
     with pytest.raises(KeyboardInterrupt):
         running.send(None)
     assert log[-1] == "a Outcome a1"
-
-
-# ── the log ──
 
 
 @pytest.fixture

@@ -39,9 +39,6 @@ OLD: Files = {"a.ndjson": b"old a", "x/b": b"same", "x/c": b"old c"}
 NEW: Files = {"a.ndjson": b"new a", "x/b": b"same", "x/d": b"new d", "e.json": b"new e"}
 
 
-# ── without faults ──
-
-
 async def test_a_new_version_uploads_new_objects_and_deletes_old_ones(tmp_path: Path) -> None:
     store = StoreDouble()
     await publish_files(store, OLD, tmp_path)
@@ -133,9 +130,6 @@ async def test_old_objects_are_deleted_right_after_a_lease_renewal(tmp_path: Pat
     assert store.names[store.names.index(f"delete {leftover}") - 1] == f"replace {LEASE}"
 
 
-# ── crashes and lost replies ──
-
-
 @pytest.mark.parametrize("fault", ["early", "late", "lost"])
 async def test_a_fault_at_any_operation_leaves_a_complete_version(tmp_path: Path, fault: str) -> None:
     options: dict[str, Any] = {"crash_is_late": fault == "late", "crash_is_lost": fault == "lost"}
@@ -192,9 +186,6 @@ async def test_a_writer_continues_after_a_lost_reply_at_any_operation(tmp_path: 
         if len(store.names) < number:
             break
     assert lost > 30
-
-
-# ── other writers ──
 
 
 @pytest.mark.parametrize("operation", ["put_file", "replace", "delete"])
@@ -262,9 +253,6 @@ async def test_a_writer_without_a_valid_lease_sends_no_file(
     assert [name for name in store.names if name.startswith("put_file")] == []
 
 
-# ── the manifest ──
-
-
 @pytest.mark.parametrize("is_deleted", [True, False])
 async def test_a_store_without_a_manifest_is_refused_unchanged(tmp_path: Path, is_deleted: bool) -> None:
     store = StoreDouble()
@@ -318,9 +306,6 @@ def test_a_damaged_manifest_is_an_error(data: bytes) -> None:
 )  # fmt: skip
 def test_made_names_are_known(name: str, base: str) -> None:
     assert base_name(name) == base
-
-
-# ── real stores ──
 
 
 async def test_versions_on_every_kind_of_store(store: ObjectStore, tmp_path: Path) -> None:

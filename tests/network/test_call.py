@@ -103,9 +103,6 @@ class VirtualPool:
         return error
 
 
-# ── attempts ──
-
-
 @in_time
 async def test_the_last_failure_is_raised_also_after_429_replies() -> None:
     harness = VirtualPool(BUSY, LIMITED, LIMITED, BUSY, LIMITED, BUSY)
@@ -153,9 +150,6 @@ async def test_a_bulk_call_waits_for_a_host_that_has_replied_before() -> None:
     assert harness.now > 60
     with pytest.raises(ConnectError):
         await VirtualPool(ConnectError("refused")).call(lane="bulk")  # may not exist at all
-
-
-# ── the rate limit ──
 
 
 BY_CODE = reply(400, "10", b'{"error":{"code":"ERR_TOO_MANY_REQUESTS"}}')
@@ -261,9 +255,6 @@ async def test_a_queue_longer_than_the_deadline_is_an_error_at_once() -> None:
     await asyncio.gather(*bulk)
 
 
-# ── two apps of one region ──
-
-
 @pytest.mark.parametrize("lane", ["interactive", "bulk"])
 @pytest.mark.parametrize("workers", [1, 10])
 @pytest.mark.parametrize("struck", [False, True])
@@ -293,9 +284,6 @@ async def test_an_app_that_fills_the_pool_does_not_starve_a_paced_app(
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert 15 <= len(done) <= 32
-
-
-# ── the deadline ──
 
 
 @in_time
@@ -381,9 +369,6 @@ async def test_a_deadline_limits_the_call_and_not_an_attempt() -> None:
     assert harness.now == pytest.approx(7.5)
 
 
-# ── the log of the attempts ──
-
-
 @in_time
 async def test_the_log_of_attempts_names_equal_errors_once() -> None:
     error = await VirtualPool(
@@ -397,9 +382,6 @@ async def test_the_log_of_attempts_names_equal_errors_once() -> None:
         "attempt 2: x.do: 429: Too Many Requests; waited 7.0 s; "
         "attempts 3-4: x.do: 503: Service Unavailable; waited 0.0, 0.0 s)"
     )
-
-
-# ── cancels ──
 
 
 @loop_over("moment", [0.0, 0.05, 0.5, 0.99, 1.0, 1.5, 2.0, 2.05, 3.0])

@@ -34,9 +34,6 @@ def at_rest(pool: PoolState) -> bool:
     return (pool.active, pool.waiting) == (0, 0)
 
 
-# ── regions ──
-
-
 async def test_a_pool_is_created_when_its_region_is_first_used() -> None:
     async with FaultyServer(reply()) as server, server.session() as session:
         assert dict(session.pools) == {}
@@ -73,9 +70,6 @@ async def test_a_region_that_hangs_does_not_delay_another() -> None:
         assert (len(stuck.requests), session.pools["us"].active, session.pools["us"].waiting) == (2, 2, 3)
         await ended(*calls)
         assert at_rest(session.pools["us"])
-
-
-# ── concurrency ──
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
@@ -130,9 +124,6 @@ async def test_sent_is_the_number_of_requests() -> None:
             await session.request(method, "/a")  # type: ignore[arg-type]
         await session.request("POST", "/a")
         assert session.pools["us"].sent == len(server.requests) == 7
-
-
-# ── a cancel at any point ──
 
 
 async def half_a_head(peer: Peer) -> None:
@@ -218,9 +209,6 @@ class _Echo(FaultyServer):
             await peer.send(whole[50:])
 
 
-# ── deadlines, and a pool that never got a connection ──
-
-
 async def test_a_deadline_while_connecting_is_no_unknown_outcome() -> None:
     async with FaultyServer(reply(), greet=deaf) as server:
         app = App("app-1", KEY, base_url=f"https://127.0.0.1:{server.port}")  # and TLS is never answered
@@ -230,9 +218,6 @@ async def test_a_deadline_while_connecting_is_no_unknown_outcome() -> None:
     assert server.requests == []
     assert not isinstance(caught.value, OutcomeUnknownError)
     assert "it was sent" not in str(caught.value)
-
-
-# ── what is let go ──
 
 
 def make_pool(clock: Clock, pace: Pace = Pace()) -> Pool:  # noqa: B008, a frozen value
@@ -294,9 +279,6 @@ def test_of_many_apps_idle_ones_are_forgotten_and_refused_ones_are_not(
         assert len(pool.gates) <= 100
     assert {"busy", "held back"} <= set(apps_of(pool))
     assert len(pool.places._apps) <= 100
-
-
-# ── what is shown ──
 
 
 def test_the_limits_of_a_pool_show_source_rate_and_next_slot() -> None:

@@ -88,9 +88,6 @@ def reset(server: Server) -> Server:
     return fresh
 
 
-# ── the same as without ──
-
-
 @many
 @given(by_id | in_service_order, directions, page_sizes, bounds)
 def test_any_server_gives_the_same_items_cursors_and_error(
@@ -143,9 +140,6 @@ async def test_an_error_is_raised_once_and_the_same_block_continues() -> None:
     assert ids == ["7", "8"]
 
 
-# ── bounds ──
-
-
 async def settle() -> None:
     """Let all tasks run as far as they can."""
     for _ in range(50):
@@ -191,9 +185,6 @@ async def test_a_walk_within_a_page_reads_ahead_from_there() -> None:
 def test_a_bound_is_an_integer_from_1(name: str, value: Any) -> None:
     with pytest.raises(RequestInvalidError, match=f"{name} = .*: expected a whole number from 1"):
         Service().walk().ahead(**{name: value})
-
-
-# ── no task or block remains ──
 
 
 @pytest.mark.parametrize("cancels", [1, 2])
@@ -316,9 +307,6 @@ async def test_a_generator_around_the_block_can_be_closed_or_dropped() -> None:
     await settle()
 
 
-# ── one reader ──
-
-
 async def test_a_second_block_is_refused_and_the_first_continues() -> None:
     service = Service(tuple(range(1, 9)))
     walk = walk_over(suspending(service.fetch), Cursor("q"))
@@ -341,9 +329,6 @@ async def test_a_task_that_waits_when_the_block_is_left_gets_an_error() -> None:
         await settle()
     with pytest.raises(RuntimeError, match="block was left"):
         await task
-
-
-# ── reading ahead over a session ──
 
 
 @pytest.fixture

@@ -72,9 +72,6 @@ async def ids_of(items: Follower[Any] | Walk[Any], into: list[str]) -> None:
         pass
 
 
-# ── the items ──
-
-
 @few
 @given(services(dialect="cursor", text=False, opposite=False), sizes, st.lists(st.integers(0, 4), max_size=5))
 def test_a_token_after_any_item_resumes_at_the_next(service: Service, size: int, plan: list[int]) -> None:
@@ -151,9 +148,6 @@ def test_a_request_for_what_is_new_does_not_ask_for_the_last_page_again() -> Non
     assert [asked.get("id") for asked in service.asked] == [None, "50", "51", "51"]
 
 
-# ── waits ──
-
-
 def waits_of(plan: list[int], every: float = 8, roll: float = 1.0) -> list[float]:
     clock = Clock(Service((1, 2)), plan, roll=roll)
     run(ids_of(clock.walk().follow(every), []))
@@ -195,9 +189,6 @@ async def test_the_session_sleeps_and_rolls(monkeypatch: pytest.MonkeyPatch) -> 
         assert stage.time.slept == [1.5, 3.0, 6.0, 12.0]
 
 
-# ── what can be followed ──
-
-
 async def nothing(_: Any) -> Any:
     raise AssertionError("something was sent")
 
@@ -233,8 +224,6 @@ def test_an_interval_is_a_number_of_seconds_above_0(every: Any) -> None:
     with pytest.raises(RequestInvalidError, match="every = "):
         Clock(Service(), []).walk().follow(every)
 
-
-# ── the cursor after the last item ──
 
 IN_PAGE = Cursor(
     "q", (("affix", "append"), ("id", "5")), "append", "9", is_inside=True, last_time=70, delivered=9

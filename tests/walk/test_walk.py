@@ -36,8 +36,6 @@ from tests.walk.service_model import (
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
-# ── complete walks ──
-
 
 @many
 @given(services(), sizes, directions)
@@ -85,9 +83,6 @@ def test_pages_have_the_same_items_and_each_can_be_resumed(
 
     run(read())
     assert ids == whole
-
-
-# ── resumed ──
 
 
 @many
@@ -219,9 +214,6 @@ def test_awaiting_or_iterating_a_walk_raises_with_a_hint() -> None:
         list(walk)
 
 
-# ── limit ──
-
-
 @many
 @given(services(), st.integers(2, 6), directions, st.integers(0, 12), st.integers(2, 12), st.integers(0, 9))
 def test_limit_gives_the_next_few_and_no_more(
@@ -286,9 +278,6 @@ async def test_two_loops_in_turn_share_the_items() -> None:
     ids = [(await anext(iterator)).id for iterator in (first, second, second, second, first)]
     assert ids == ["1", "2", "3", "4", "5"]
     assert [item.id async for item in first] + [item.id async for item in second] == ["6", "7", "8"]
-
-
-# ── `walk.page(n)` ──
 
 
 @pytest.mark.parametrize("cursor_key", [None, b"0123456789abcdef"])

@@ -29,8 +29,6 @@ from tests.walk.service_model import (
     walk_over,
 )
 
-# ── ends (design, decision 4) ──
-
 
 def meta_at(id: Any, affix: Any = "append", **more: Any) -> Meta:
     return Meta(cursor=Position(affix, id), **more)
@@ -48,9 +46,6 @@ def test_a_token_after_a_record_without_an_id_number_does_not_repeat_the_border(
     assert whole == ["1", "2", "broken", "4"]
     for count, (_, token) in enumerate(pairs, 1):
         assert all_of(walk_over(fetch, Cursor.parse(token))) == whole[count:]
-
-
-# ── circles ──
 
 
 @dataclass
@@ -140,9 +135,6 @@ def test_a_walk_continues_after_a_cursor_error_if_the_service_recovers(length: i
     assert ids == [circle.named(each + 1) for each in range(length + 4)]
 
 
-# ── what is shown ──
-
-
 def test_a_walk_shows_the_position() -> None:
     walk = Service((1, 2, 3)).walk()
     assert repr(walk) == "<Walk messages.list_user: not begun>"
@@ -154,9 +146,6 @@ def test_a_walk_shows_the_position() -> None:
 def test_the_repr_of_a_page_shows_counts_and_no_items() -> None:
     page: Page[Item] = Page([Item("1")], Meta(), b'{"secret":"s3cr3t"}', Cursor("q"))
     assert repr(page) == str(page) == f"{page}" == "<Page of 1 items, 19 bytes>"
-
-
-# ── replies that stand for an empty page ──
 
 
 def failing(first: Listing[Item] | None, error: ApiError) -> Fetch[Item]:
@@ -300,9 +289,6 @@ def test_a_code_of_an_expired_cursor_is_a_cursor_error(code: str) -> None:
     assert isinstance(caught.value.__cause__, ApiError)
 
 
-# ── small lists ──
-
-
 def test_small_lists_cost_next_to_no_request_more() -> None:
     largest, requests = LargestPage(), 0
     for number in range(300):
@@ -311,9 +297,6 @@ def test_small_lists_cost_next_to_no_request_more() -> None:
         assert len(all_of(service.walk("append"))) == len(names)
         requests += service.requests
     assert requests <= 330
-
-
-# ── orders ──
 
 
 @few
@@ -357,9 +340,6 @@ def test_a_list_by_time_and_page_numbers_keeps_the_direction_that_was_asked_for(
 
     walk = walk_over(fetch, Cursor("q"), facts_for(3))
     assert sorted(map(int, all_of(walk))) == sorted(ids)
-
-
-# ── resumed ──
 
 
 @dataclass

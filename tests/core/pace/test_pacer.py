@@ -33,9 +33,6 @@ def learnt(rate: float = 100.0) -> Pacer:
     return Simulation(TokenBucket(rate, 20), "exact").add().run(60).clients[0].pacer
 
 
-# ── open ──
-
-
 def test_open_interactive_requests_go_at_once() -> None:
     pacer = Pacer(Pace())
     assert exchange_all(pacer, 7.0, 1000) == [7.0] * 1000
@@ -73,9 +70,6 @@ def test_open_replies_that_never_come_do_not_advance_the_bulk_ramp() -> None:
         pacer.take(now, urgent=False)
         pacer.forget()
     assert now >= 9
-
-
-# ── hold ──
 
 
 @pytest.mark.parametrize("urgent", [True, False])
@@ -167,9 +161,6 @@ def test_hold_is_not_restarted_by_requests_refused_before_the_end() -> None:
     assert pacer.is_probing
 
 
-# ── ramp ──
-
-
 def test_ramp_doubles_the_rate_per_second_of_use_up_to_the_documented_one() -> None:
     pacer = refused_at(0.0, retry_after=1.0)
     times = exchange_all(pacer, 1.0, 4000)
@@ -189,9 +180,6 @@ def test_ramp_a_further_429_halves_the_rate_but_never_below_the_first_one() -> N
         pacer.observe(now, Signal(True, retry_after=1.0), now)
         pacer.take(now + 1, urgent=True)
         assert pacer.rate == first
-
-
-# ── search ──
 
 
 def test_search_a_429_begins_a_hold_and_then_a_lower_rate() -> None:
@@ -225,9 +213,6 @@ def test_search_lowers_the_rate_a_little_for_early_429s_and_has_a_floor() -> Non
         rates.append(pacer.rate or 0.0)
     assert rates[0] >= rates[1] > rates[2] >= 0.9 * rates[1]
     assert rates[-1] >= 0.3 * rates[1]
-
-
-# ── given ──
 
 
 @pytest.mark.parametrize("retry_after", [5.0, None])
@@ -275,9 +260,6 @@ def test_given_rate_limits_interactive_requests_whatever_remains() -> None:
     assert pacer.delay(0.0, urgent=True) >= 0.9
 
 
-# ── two lanes ──
-
-
 def test_bulk_leaves_a_twentieth_of_the_slots_while_interactive_requests_come() -> None:
     pacer = learnt(100.0)
     rate = pacer.rate or 0.0
@@ -307,8 +289,6 @@ def test_requests_count_against_the_stated_remainder_until_the_next_reply() -> N
     pacer.observe(0.0, Signal(True, retry_after=1.0), 0.0)
     assert (pacer.stated_limit, pacer.remaining) == (100, 0)
 
-
-# ── in every state ──
 
 STATES: Final[dict[str, Callable[[], Pacer]]] = {
     "open": lambda: Pacer(Pace()),
@@ -406,9 +386,6 @@ def test_whatever_happens_waits_are_bounded_and_the_pacer_recovers(
     assert times[-1] - session.now <= 3000  # eight times the longest hold, before the rate is raised
 
 
-# ── a 429 that no limit explains ──
-
-
 @loop_over("seconds", [None, 1.0, 60.0])
 @loop_over("gap", [0.5, 5.0, 60.0])
 def test_a_stray_429_among_few_calls_does_not_make_the_next_ones_wait(
@@ -448,9 +425,6 @@ def test_idle_time_after_a_hold_does_not_change_the_rate() -> None:
         pacer.observe(10.0, Signal(True, retry_after=seconds), 10.0)
         times = exchange_all(pacer, 3610.0, 50)
         assert times[-1] - times[0] <= 3
-
-
-# ── wrong arguments ──
 
 
 @loop_over(
