@@ -185,7 +185,6 @@ def root_option(name: str) -> str | None:
 
 
 def invocation() -> str:
-    """Return the shell text that runs this command, with the `--app` of this run."""
     app = root_option("app")
     return f"{_program()} --app {shlex.quote(app)}" if app else _program()
 

@@ -116,12 +116,10 @@ class RequestLimits(NamedTuple):
     """Seconds before the first repetition; the waits double on average, up to 15 s."""
 
     def wait(self, number: int) -> float:
-        """Return the seconds before a repetition; the first one has the number 0."""
         return min(self.first_wait * 2.0**number, _MAX_WAIT)
 
 
 def import_obstore() -> Any:
-    """Return the module obstore; `RequestInvalidError` without the extra."""
     try:
         import obstore
     except ImportError:

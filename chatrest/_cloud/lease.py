@@ -64,7 +64,6 @@ DAMAGED: Final = LeaseRecord(owner="", generation=1, renewal=0, seconds=_SECONDS
 
 
 def decode_lease(data: bytes) -> LeaseRecord:
-    """Return the record in an object's content; `DAMAGED` if it has none."""
     try:
         record = msgspec.json.decode(data, type=LeaseRecord)
     except (msgspec.DecodeError, UnicodeDecodeError):

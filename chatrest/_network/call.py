@@ -75,7 +75,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
     """The operations whose acting user the service ignored."""
 
     def check_loop(self) -> None:
-        """Raise `RequestInvalidError` in another event loop or process."""
         if asyncio._get_running_loop() is not self.loop or self.process is not _process:
             raise RequestInvalidError(
                 "the session belongs to another event loop or process, which has opened it: "
@@ -148,7 +147,6 @@ class ActiveCall(Generic[R]):
         return await loop(attempt)
 
     async def _sleep(self, seconds: float) -> None:
-        """Sleep the pause between two attempts, and measure it: it may be cut short."""
         timing, error = self._context.timing, self.progress.attempts.error
         LOGGER.debug("attempt %d failed, again in %.1f s: %s", self.progress.number, seconds, error)
         began = timing.now()

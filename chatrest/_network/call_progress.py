@@ -71,13 +71,11 @@ class CallProgress(Struct, kw_only=True):
         return final
 
     def deadline_error(self) -> DeadlineExceededError:
-        """Return the error of a deadline that has passed while the call was in its stage."""
         return self._missed_deadline(
             f"{_PASSED_TEXTS[self.stage]} the deadline of {self._seconds} s", self.stage
         )
 
     def wait_error(self, wait: float, reason: DeadlineReason, remaining: float) -> DeadlineExceededError:
-        """Return the error of a wait that is longer than the seconds that remain."""
         event = "the rate limit's next slot" if reason == "rate limit" else "the next attempt"
         left = f"the deadline of {self._seconds} s leaves {remaining:.1f} s"
         return self._missed_deadline(f"{event} is {wait:.1f} s away, and {left}", reason, wait)
@@ -101,7 +99,6 @@ class CallProgress(Struct, kw_only=True):
         return error
 
     def _history(self, sent: int) -> str:
-        """Return in words what the time was spent on, and the log of the attempts."""
         attempts = self.attempts
         pairs = (
             (self.paced, "held back by the rate limit"),

@@ -37,7 +37,6 @@ class Decompressor:
             yield block
 
     def finish(self) -> None:
-        """Raise `ReplyUnreadableError` if the body has ended and the stream has not."""
         if not self._has_ended:
             raise ReplyUnreadableError("the reply was cut off: its compressed stream has no end")
 

@@ -48,11 +48,9 @@ class RateGate:
         return self.app.is_idle and not self.waiting and not self.pacer.is_probing
 
     def delay(self, lane: Priority) -> float:
-        """Return the seconds until the next slot, without the requests that wait for it."""
         return self.pacer.delay(self._timing.now(), urgent=lane == "interactive")
 
     def expected_wait(self, lane: Priority) -> float:
-        """Return the estimated seconds that a new request in `lane` would wait for its slot."""
         interval = 1 / self.pacer.rate if self.pacer.rate else 0.0
         earlier = self.lanes.interactive if lane == "interactive" else self.lanes
         return self.delay(lane) + len(earlier) * interval

@@ -149,8 +149,6 @@ def check_option(name: str, value: object) -> Any:
 
 
 def _check_by(fits: Callable[[Any], bool], allowed: str) -> _Check:
-    """Return a check of values by `fits`; `allowed` says in words which ones do."""
-
     def check(name: str, value: Any) -> Any:
         check_unquoted(fits(value), name, value, allowed)
         return value

@@ -182,7 +182,6 @@ def client_of(view: ClientView) -> Client:
 def call_by_hand(
     method: Method, path: str, query: Mapping[str, Any] | None, json: Any, interface: Interface
 ) -> Call[Any]:
-    """Return a call of any operation; raises `RequestInvalidError` if an argument is wrong."""
     if method not in _METHODS:
         check_unquoted(False, "method", method, words_of(_METHODS))
     if query is not None:

@@ -37,7 +37,6 @@ class ReadAhead(Generic[T]):
         self._changed = asyncio.Event()
 
     def start(self, state: WalkState) -> None:
-        """Begin to read at `state`, the next state of the walk."""
         self._next = state
         self._task = asyncio.create_task(self._run(state), name="chatrest: pages ahead")
         self._task.add_done_callback(lambda _: self._changed.set())

@@ -106,7 +106,6 @@ class PendingPage(Struct, Generic[T]):
 
     @property
     def leads_on(self) -> bool:
-        """True if the walk continues on another page after this one."""
         return not self.is_last and self.step.error is None
 
 
@@ -202,7 +201,6 @@ class WalkSource(Struct, Generic[T], frozen=True, kw_only=True, dict=True):
         return Listing([], NO_META, b"", is_refusal=True)
 
     def cursor_error(self, reason: str) -> CursorError:
-        """Return the error that says why the walk cannot continue, with the operation's name."""
         error = CursorError(f"{self.name}: {reason}")
         error.operation = self.name
         return error

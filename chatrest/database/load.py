@@ -173,7 +173,6 @@ class _Loader:
             return self._apply(news)
 
     def _start(self) -> tuple[Position, set[str]]:
-        """Return the position from which to load, and the apps that only the database has."""
         position = parse_position(self._stored_state.get("run", "0"))
         if isinstance(position, int):
             return position, set()

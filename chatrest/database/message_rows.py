@@ -64,13 +64,11 @@ def clean_records(raws: list[bytes]) -> tuple[list[bytes], int]:
 
 
 def message_values(raws: list[bytes]) -> list[Sequence[Any]]:
-    """Return the values of each column of `COLUMNS` of clean records."""
     values = _READER.read(b"\n".join(raws), len(raws))
     return [values[name] for name in NAMES]
 
 
 def database_beside(out: str | PathLike[str]) -> Path | None:
-    """Return the path of the database beside an export; None for an object store."""
     if isinstance(out, str) and is_address(out):
         return None
     folder = Path(out).resolve()

@@ -104,7 +104,6 @@ def silenced(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
 
 
 def check_connection(client: Any) -> None:
-    """Raise `ClusterError` if the scheduler is gone."""
     if client.status != "running":
         raise ClusterError(f"the scheduler at {address_of(client)} is gone")
 

@@ -133,7 +133,6 @@ class _Task:
 
     @property
     def largest_share(self) -> float:
-        """The largest share of its leases, any of which it may be using."""
         return max((lease.share for lease in self._leases), default=0.0)
 
     def add_lease(self, now: float, share: float, seconds: float) -> None:

@@ -90,7 +90,6 @@ class TaskPacer:
         return _POLL_SECONDS
 
     def _update_allowance(self, now: float) -> None:
-        """Add the requests that the share has allowed until now."""
         self._allowance += self._share * max(0.0, min(now, self._lease_end) - self._allowance_at)
         self._allowance_at = now
         self._allowance = min(self._allowance, 1 + self._share * CATCH_UP_SECONDS)

@@ -132,7 +132,6 @@ class TaskRate:
             self._report_in(_REPORT_SECONDS)
 
     def _report_in(self, seconds: float) -> None:
-        """Report after so many seconds, unless an earlier report is scheduled."""
         when = self._loop.time() + seconds
         if self._timer is None or when < self._timer.when():
             self._cancel_timer()

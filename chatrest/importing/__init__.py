@@ -5,8 +5,8 @@ from chatrest.importing import run
 `check(files)` validates every line without network. See `importer` for the rules of repetition.
 """
 
+from .import_journal import FileResult, ImportResult, LineNote, Omission
 from .import_records import KINDS, Kind
-from .import_result import FileResult, ImportResult, LineNote, Omission
 from .importer import ImportProgress, check, run
 
 __all__ = [

@@ -1,4 +1,6 @@
-"""The journal of an import: how far each file is settled, and the request that may be under way.
+"""The state of an import: its journal, and the result that is read from it.
+
+The journal has how far each file is settled, and the request that may be under way.
 
 SQLite, held by one process at a time. `begin` is on the disk before a batch is sent, and `finish` after its
 outcomes are known; both in one transaction each. A batch that was begun and not finished may have been sent:
@@ -11,13 +13,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from .._storage import JournalFile, Layout
 from .._texts import name_list
 from ..errors import RequestInvalidError
 from .import_records import Kind
-from .import_result import FileResult, LineNote
 from .input_lines import LinePosition
 
+INVALID: Final = "invalid"
+NO_OUTCOME: Final = "no outcome"
+SKIPPED: Final = "skipped"
+_MAX_OMISSIONS: Final = 100
 _SCHEMA: Final = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files(number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL,
@@ -34,6 +41,89 @@ _REMEDY: Final = (
     "else is imported again"
 )
 _LAYOUT: Final = Layout("import", _SCHEMA, 1, 0x63_72_69_6D, remedy=_REMEDY, damage=RequestInvalidError)
+
+
+class LineNote(Struct, frozen=True, kw_only=True):
+    """A line that was not imported. `code` is the service's, or one of these.
+
+    | code        | meaning                                                                            |
+    |-------------|------------------------------------------------------------------------------------|
+    | `invalid`   | the line is not a record that can be imported; it was not sent                     |
+    | `no outcome`| the reply does not mention the record                                              |
+    | `skipped`   | a stored record that no import can make again: an action, a call, a deleted one    |
+    """
+
+    file: str
+    line: int
+    """From 1."""
+    code: str
+    message: str
+    key: str = ""
+    """The uid, guid, member id or muid; empty if the line has none."""
+
+    @property
+    def is_skipped(self) -> bool:
+        """True for a line that was left out without being an error."""
+        return self.code == SKIPPED
+
+    def __str__(self) -> str:
+        key = f" ({self.key})" if self.key else ""
+        return f"{self.file}:{self.line}{key}: {self.code}: {self.message}"
+
+
+class FileResult(Struct, frozen=True, kw_only=True):
+    """The counts of one file. A line is in one of them, or empty."""
+
+    file: str
+    kind: Kind
+    lines: int = 0
+    imported: int = 0
+    """Records that the service has accepted, also those of an interrupted request that was sent again and had
+    arrived the first time; in a dry run, records that would be sent."""
+    skipped: int = 0
+    refused: int = 0
+
+
+class Omission(Struct, frozen=True):
+    """Something that lines of the files hold and no import takes."""
+
+    description: str
+    """Such as `deleted messages`, or `the member 'new' of users` for one that this library does not know."""
+    count: int
+    """The number of records that hold it."""
+
+
+class ImportResult(Struct, frozen=True, kw_only=True):
+    """The state of an import over all runs with its journal, or the result of a check."""
+
+    files: tuple[FileResult, ...]
+    refused: tuple[LineNote, ...]
+    dry_run: bool = False
+    not_carried: tuple[Omission, ...] = ()
+    """What the files hold and no import takes, the most frequent first: an app's copy is without it."""
+
+    @property
+    def imported(self) -> int:
+        """The records that the service has, of all files."""
+        return sum(file.imported for file in self.files)
+
+    @property
+    def skipped(self) -> int:
+        """The lines that were left out without being an error."""
+        return sum(file.skipped for file in self.files)
+
+    @property
+    def ok(self) -> bool:
+        """True if nothing was refused."""
+        return not any(file.refused for file in self.files)
+
+
+def list_omissions(counts: Mapping[str, int]) -> tuple[Omission, ...]:
+    """Return omissions, the most frequent first; from the 101st on, the rarer ones are counted as one."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    rare_count = sum(count for _, count in ordered[_MAX_OMISSIONS:])
+    listed = [Omission(description, count) for description, count in ordered[:_MAX_OMISSIONS]]
+    return (*listed, *([Omission("other members", rare_count)] if rare_count else []))
 
 
 class FileState(NamedTuple):
@@ -83,7 +173,6 @@ class ImportJournal(JournalFile):
         return numbers
 
     def state(self, file: int) -> FileState:
-        """Return how far a file is settled; `file` is its number from 0."""
         [row] = self._all(
             "SELECT line, offset, digest, open_line, open_offset, open_digest FROM files WHERE number = ?",
             self._numbers[file],

@@ -33,9 +33,16 @@ from ..errors import (
     ServerError,
 )
 from ..session import AsyncSession
-from .import_journal import ImportJournal
+from .import_journal import (
+    INVALID,
+    NO_OUTCOME,
+    SKIPPED,
+    ImportJournal,
+    ImportResult,
+    LineNote,
+    list_omissions,
+)  # fmt: skip
 from .import_records import ImportRecord, Kind, SkippedLine, read_object, record_of
-from .import_result import INVALID, NO_OUTCOME, SKIPPED, ImportResult, LineNote, list_omissions
 from .input_files import Files, InputFile, input_files, journal_path
 from .input_lines import MAX_LINE, ImportLine, LinePosition, read_lines
 
@@ -241,7 +248,6 @@ def batches(file: str, kind: Kind, lines: Iterable[ImportLine]) -> Iterator[Line
 
 
 def _read_entry(file: str, kind: Kind, line: ImportLine) -> ImportRecord | LineNote | None:
-    """Return the record of a line, or a note of what is wrong; None for an empty line."""
     try:
         if line.raw is None:
             raise RequestInvalidError(f"the line has more than {MAX_LINE:,} bytes")

@@ -111,12 +111,7 @@ PROBLEMS_SHOWN: Final = 20
 @click.argument("out")
 @option_table(
     ("--root", None, "HASH", "Of a bag of `chatrest seal`: the root hash that it must have."),
-    (
-        "--report",
-        LocalPath(),
-        "FILE",
-        "Also write a report for an auditor, into FILE.html.",
-    ),
+    ("--report", LocalPath(), "FILE", "Also write a report for an auditor, into FILE.html."),
     AS_JSON,
     QUIET,
 )

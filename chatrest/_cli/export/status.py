@@ -105,7 +105,6 @@ def _contents(facts: "ExportFacts") -> Iterator[tuple[str, str]]:
 
 
 def _is_by_app_list(facts: "ExportFacts") -> bool:
-    """Return True if the newest run has asked the app's own list, and not each source."""
     return facts.last_run is not None and facts.last_run.by_app_list
 
 

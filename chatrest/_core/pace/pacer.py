@@ -274,7 +274,6 @@ class Pacer:
             self._hold.end_probe()
 
     def observe(self, now: float, signal: Signal, sent: float) -> None:
-        """Learn from the reply at `now` to a request that was sent at `sent`."""
         self.stated_limit = signal.limit or self.stated_limit
         if signal.is_limited:
             self.remaining = 0.0 if self.remaining is not None else None
@@ -313,7 +312,6 @@ class Pacer:
         return self._start.rate if is_bound else None
 
     def _resume(self, now: float, end: float) -> None:
-        """Continue after a hold that ended at `end`, as seen at `now`."""
         hold, self._hold, self._resumed_at = self._hold, None, now
         assert hold is not None
         if self._is_given:

@@ -61,7 +61,6 @@ class Ramp:
 
     @property
     def is_over(self) -> bool:
-        """True once the rate is `most`."""
         return self.rate >= self.most
 
     def halve(self) -> None:

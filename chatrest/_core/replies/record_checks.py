@@ -220,7 +220,6 @@ def _names_users(conversation: str) -> bool:
 
 
 def _has_user(conversation: str, uid: str) -> bool:
-    """Return True if a conversation's id may name the user."""
     return f"_{uid}_" in f"_{conversation}_"
 
 

@@ -108,7 +108,6 @@ class RecordKind(Generic[T]):
         return frozenset(field.encode_name for field in fields.values())
 
     def is_record(self, names: Collection[str]) -> bool:
-        """Return True if an object with members of these `names` is such a record."""
         return self.required <= set(names)
 
     def listing(self, body: bytes) -> Listing[T] | None:
@@ -228,5 +227,4 @@ _KINDS: Final[dict[Any, RecordKind[Any]]] = {Message: MESSAGE}
 
 
 def kind_of(record: Any) -> RecordKind[Any]:
-    """Return the kind of a record's type: `Message`, or a struct."""
     return _KINDS.setdefault(record, RecordKind(record))

@@ -116,7 +116,6 @@ def _put_lines(items: list[Row], raws: Sequence[bytes | Raw], *, is_one_line: bo
 
 
 def lines_of(rows: Sequence[Row]) -> bytes:
-    """Return the rows' records, one per line."""
     return b"\n".join([*[row.line for row in rows], b""])
 
 

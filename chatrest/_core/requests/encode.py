@@ -66,7 +66,6 @@ class WalkQuery(dict[str, Any]):
         self._fixed: dict[tuple[str, ...], str] = {}
 
     def fixed(self, names: tuple[str, ...]) -> str:
-        """Return the encoded pairs but those of these `names`."""
         text = self._fixed.get(names)
         if text is None:
             text = self._fixed[names] = _fixed(self, names)

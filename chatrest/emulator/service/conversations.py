@@ -199,7 +199,6 @@ def _message_number(call: ServiceCall, view: ConversationView) -> int | None:
 
 
 def change_pin(call: ServiceCall) -> Document:
-    """Pin a conversation for the acting user, or unpin it; 403 where the app has pinned it."""
     view, is_pin = own_view(call), call.endpoint.method == "POST"
     if pin_fields(call, view).get("pinnedBy") == APP:
         raise refusal("ERR_SYSTEM_PINNED_CONVERSATION")

@@ -111,7 +111,6 @@ class Service:
             return OutgoingReply(error.status, error.body)
 
     def _process(self, request: ServiceRequest) -> bytes:
-        """Return the body of a 200, or raise a refusal."""
         scope = self._scope(request)
         route = ROUTER.route(request.method, request.path)
         if route is None:

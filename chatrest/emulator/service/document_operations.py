@@ -77,7 +77,6 @@ def document_path(endpoint: Endpoint[Any]) -> DocumentPath:
 
 @cache
 def key_member(collection: str) -> str:
-    """Return the member of a collection's documents that has their key."""
     children = [each.path.removeprefix(f"{collection}/{{") for each in OPERATIONS.values()]
     parameter = next((each[:-1] for each in children if each.endswith("}") and "/" not in each), "id")
     return _KEY_MEMBERS.get(collection.rpartition("/")[2], parameter)

@@ -43,7 +43,6 @@ def send_thread_message(call: ServiceCall) -> Document:
 
 
 def _send(call: ServiceCall, sender: str, parent: NumberedMessage | None = None) -> Document:
-    """Store the message of the body for its receiver, or for each of several."""
     body, category = call.body, call.body.get("category", "message")
     data = _shown_data(body["data"], category, body["type"])
     fields = {name: value for name, value in selected(body, ("muid", "tags")).items() if value}

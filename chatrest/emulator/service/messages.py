@@ -182,7 +182,6 @@ def change_subscription(call: ServiceCall) -> Document:
 
 
 def list_reactions(call: ServiceCall) -> list[Document]:
-    """The reactions to a message; those of one emoji where the path has one."""
     emoji, people = call.path.get("reaction"), call.store.people
     return [
         {

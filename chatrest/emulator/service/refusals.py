@@ -35,7 +35,6 @@ class ServiceRefusal(Exception):  # noqa: N818
 
 
 def bad_request(details: Mapping[str, Sequence[str]]) -> ServiceRefusal:
-    """Return the 400 of a request that is not valid; `details` has the texts for each field."""
     return ServiceRefusal(
         400, "ERR_BAD_REQUEST", "Failed to validate the data sent with the request.", details
     )

@@ -220,7 +220,6 @@ class MessageIndex:
         return self.messages[id].served(with_tags=True) if id in self.messages else None
 
     def record(self, id: int) -> dict[str, Any]:
-        """Return a message as an object; empty for an id not known."""
         return parse_record(self.message(id) or b"{}")
 
     def ids(
@@ -282,7 +281,6 @@ class MessageIndex:
         self._matches.clear()
 
     def show(self, ids: Collection[int], *names: str) -> None:
-        """Put messages into the lists of these names, also if they were hidden."""
         for name in names:
             self.lists[name] = sorted({*ids, *self.lists.get(name, ())})
         self._matches.clear()

@@ -116,7 +116,6 @@ class ConversationViews:
         return {view.conversation: getattr(view, kind) for view in views if getattr(view, kind)}
 
     def last_message(self, view: ConversationView) -> StoredMessage | None:
-        """Return the last message that a user sees; None if there is none."""
         for number in reversed(self._messages.matching(conversation_list(view.conversation))):
             message = self._messages.messages[number]
             if number <= view.reset_id:
@@ -126,7 +125,6 @@ class ConversationViews:
         return None
 
     def last_activity_at(self, view: ConversationView) -> int:
-        """Return the time of the last message, else that of the first one."""
         last = self.last_message(view)
         return last.sent_at if last is not None and isinstance(last.sent_at, int) else view.created_at
 
