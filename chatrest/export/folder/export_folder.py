@@ -24,8 +24,8 @@ from ..plan.message_ids import LAST
 from ..plan.report import Report
 from ..store import Difference, ExportStore, repair, salvage
 from ..store.disk import Disk
-from ..store.inspection import LOST, lost_versions
 from ..store.store_journal import StoreBlock
+from ..store.stored_files import LOST, lost_versions
 from .changed_messages import ChangedMessages, ReplacedMessages
 from .fetched_page import FetchedPage
 from .folder_access import FolderLock, check_is_whole, check_part, claim_folder

@@ -14,8 +14,8 @@ from ..folder.tables import ATTACHMENTS, AttachmentRow, attachment_rows, table_p
 from ..formats.stored_records import damage_error
 from ..plan.file_names import HISTORY, STEM
 from ..plan.id_set import IdSet
-from ..store.inspection import path_of
 from ..store.store_journal import StoreFile
+from ..store.stored_files import path_of
 
 T = TypeVar("T")
 _SHA256: Final = re.compile("[0-9a-f]{64}")

@@ -19,7 +19,7 @@ from ..formats.stored_records import damage_error, record_batches
 from ..plan.file_names import HISTORY, STEM
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
-from ..store.inspection import files_now
+from ..store.stored_files import files_now
 from .exports import Position, PositionError, open_exports, position_of, runs_of
 from .folder_view import FolderView, MessageFile, from_each
 

@@ -34,8 +34,8 @@ from ..plan.file_names import STEM, path_inside
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, number
 from ..plan.ownership import Source
-from ..store.inspection import files_now
 from ..store.store_journal import StoreFile
+from ..store.stored_files import files_now
 from .exports import open_exports
 from .folder_view import FolderView, MessageFile, from_each
 

@@ -43,7 +43,7 @@ from ..read.facts import ExportFacts, facts_of
 from ..read.folder_view import FolderView, attachments_in, noted_files
 from ..read.reading import read_raw
 from ..store.disk import Disk, sync_folder
-from ..store.inspection import path_of
+from ..store.stored_files import path_of
 from .bag import write_tags
 
 _UNFINISHED: Final = ".sealing"

@@ -3,7 +3,7 @@
 from .adoption import repair, salvage
 from .export_store import ExportStore, NewRows
 from .formats import RowKind
-from .inspection import Difference
 from .sealer import Changes
+from .stored_files import Difference
 
 __all__ = ["Changes", "Difference", "ExportStore", "NewRows", "RowKind", "repair", "salvage"]

@@ -25,9 +25,9 @@ from ..plan.message_ids import key_of
 from .disk import free_aside, set_aside, sync_folder
 from .export_store import ExportStore, NewRows
 from .formats import NewFile, format_of, is_record, readable_records
-from .inspection import Difference, FindingKind, path_of
 from .segments import SEGMENT, name_of
 from .store_journal import StoreFile
+from .stored_files import Difference, FindingKind, path_of
 
 _ORDER: Final[tuple[FindingKind, ...]] = (
     "unfinished", "missing", "damaged", "unknown", "longer", "leftover",

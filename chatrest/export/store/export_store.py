@@ -23,11 +23,10 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import NO_IDS, PageIds, ids_of, number
 from .disk import Disk, make_folder
 from .formats import RowKind
-from .inspection import Difference, findings
 from .sealer import NO_CHANGES, Changes, Sealer, Snapshots
 from .segments import AddedBlocks, Segments
 from .store_journal import StoreFile, StoreJournal
-from .stored_files import StoredFiles
+from .stored_files import Difference, StoredFiles, findings
 
 _SEALED_AT_ONCE: Final = 256
 

@@ -24,10 +24,9 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import times
 from .disk import Disk, make_folder, sync_folder
 from .formats import Format, file_sha256
-from .inspection import is_unnamed_snapshot, path_of
 from .segments import AddedBlocks, Segments, new_path, segment_path
 from .store_journal import StoreBlock, StoreFile, StoreJournal
-from .stored_files import StoredFiles
+from .stored_files import StoredFiles, is_unnamed_snapshot, path_of
 
 
 class Changes(NamedTuple):

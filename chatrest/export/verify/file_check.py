@@ -30,9 +30,9 @@ from ..plan.file_names import HISTORY
 from ..plan.id_set import IdSet
 from ..plan.message_ids import key_of, plain_numbers
 from ..read.folder_view import FolderView
-from ..store.inspection import actual_path
 from ..store.segments import segment_path
 from ..store.store_journal import StoreFile
+from ..store.stored_files import actual_path
 from .result import Finding, Kind, Remedy, id_list
 
 OnStep: TypeAlias = Callable[[int, int], object]

@@ -22,8 +22,8 @@ from ..plan.id_set import IdSet
 from ..plan.message_ids import gaps, number
 from ..plan.report import NextRun
 from ..read.folder_view import FolderView
-from ..store.inspection import LOST, Difference, findings as differences
 from ..store.store_journal import StoreFile
+from ..store.stored_files import LOST, Difference, findings as differences
 from .result import Finding, Remedy, id_list
 
 _DATA_FILE: Final = re.compile(r"\.(?:ndjson|jsonl|parquet)(?:\.gz|\.zst)?\Z")
