@@ -1,7 +1,7 @@
 """The facts that a site and a document state: of which export they are, and what they show of it.
 
 Where anything is hidden, the app, its sources and the chosen ids are not named: sources and ids are counted.
-So are the sources where a part is chosen: the others are not for its reader.
+So are the sources where a part is chosen, and many apps are not named: the others are not for its reader.
 """
 
 import os
@@ -42,7 +42,7 @@ def export_facts(out: str | PathLike[str], index: Index) -> list[tuple[str, str]
     run, plan = export.last_run, export.plan_value
     patterns = ", and own patterns" if choice.patterns else ""
     facts = [
-        ("App", "" if choice.hides else export.app),
+        ("App", "" if choice.hides or (_is_part(choice) and ", " in export.app) else export.app),
         ("Export of", "" if plan is None else _plan_words(plan, hides=choice.hides or _is_part(choice))),
         ("Period", f"{zone.time_text(first)} to {zone.time_text(last)}" if first else "no dated message"),
         ("Exported", zone.time_text(run.finished * 1000) if run is not None and run.finished else ""),

@@ -61,13 +61,15 @@ def test_the_app_its_sources_and_chosen_ids_are_counted_where_anything_is_hidden
 
 
 @pytest.mark.parametrize("part", [{"users": ["bob"]}, {"conversations": ["ann_user_bob"]}, {"until": START}])
-def test_a_part_of_an_export_does_not_name_its_other_sources(
+def test_a_part_of_an_export_does_not_name_other_sources_and_apps(
     part: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    export = SimpleNamespace(plan_value=Plan(users=["bob", "zoe"], groups=["den"]), app="a", last_run=None)
+    export = SimpleNamespace(plan_value=Plan(users=["bob", "zoe"], groups=["den"]), app="a, b", last_run=None)
     monkeypatch.setattr(facts, "facts_of", lambda out: export)
     write_site(make_export(tmp_path / "out", [message(0, "one")]), tmp_path / "site", **part)
-    assert "Export of: 1 group; 2 users · " in Page(tmp_path / "site" / "index.html").text
+    text = Page(tmp_path / "site" / "index.html").text
+    assert "Export of: 1 group; 2 users · " in text
+    assert "App: " not in text
 
 
 def test_a_plan_without_names_is_shown_in_full_where_anything_is_hidden() -> None:
