@@ -27,7 +27,7 @@ from chatrest._resources import collection
 from chatrest.emulator import Emulator, Fault, OutgoingReply
 from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.emulator.store import Store
-from chatrest.export import Plan, Report, export
+from chatrest.export import Plan, Report, export, verify
 from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
 from tests.support.scripted_server import no_wait
 
@@ -267,6 +267,11 @@ def _read(path: Path) -> list[bytes]:
 
 def manifest_of(out: Path) -> Manifest:
     return read(out / MANIFEST)
+
+
+def file_problems(out: Path) -> list[tuple[str, str]]:
+    """Return the problems of files; unread messages are no such problem."""
+    return [(each.kind, each.subject) for each in verify(out).problems if each.kind != "incomplete"]
 
 
 def assert_whole(out: Path, expected: Iterable[bytes], *, dead: bool = False) -> None:

@@ -20,7 +20,7 @@ from chatrest.export.folder.manifest import NAME as MANIFEST, read
 from chatrest.export.run.folder_run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
 from tests.support.cases import loop_over
-from tests.support.export_runs import put_record
+from tests.support.export_runs import file_problems, put_record
 from tests.support.simulated_crashes import ProcessDeath
 
 from .file_server import FileServer, file_server
@@ -75,11 +75,6 @@ def counts(report: Report) -> AttachmentCounts:
     return report.attachments
 
 
-def problems(out: Path) -> list[tuple[str, str]]:
-    """Of the files; whether all was read is another question."""
-    return [(each.kind, each.subject) for each in verify(out).problems if each.kind != "incomplete"]
-
-
 async def test_files_are_named_by_their_content_and_listed_by_message(
     session: AsyncSession, emulator: Emulator, files: FileServer, out: Path
 ) -> None:
@@ -95,7 +90,7 @@ async def test_files_are_named_by_their_content_and_listed_by_message(
     assert (row["file"], row["bytes"], row["sha256"], row["name"]) == (name, 3, digest, "File 0")
     assert last["file"] == name
     assert counts(report) == AttachmentCounts(stored=3, fetched=3, bytes=9)
-    assert problems(out) == []
+    assert file_problems(out) == []
     sealed = seal(out, out.parent / "bag")
     assert verify(out.parent / "bag", root=sealed.root).ok, "a bag has them, too"
     (out / "attachments" / name).write_bytes(b"two")
@@ -115,10 +110,10 @@ async def test_a_later_run_fetches_new_and_lost_files(
     assert counts(report) == AttachmentCounts(stored=3, fetched=1, bytes=5)
     [path] = (out / "attachments" / "files").rglob(f"{hashlib.sha256(b'two').hexdigest()}.*")
     path.unlink()
-    assert problems(out) == [("missing", f"attachments/{path.relative_to(out / 'attachments')}")]
+    assert file_problems(out) == [("missing", f"attachments/{path.relative_to(out / 'attachments')}")]
     assert (await export(session, out)).complete
     assert files.paths[3:] == ["/b"]
-    assert problems(out) == []
+    assert file_problems(out) == []
 
 
 def edit(emulator: Emulator, message: str, url: str) -> dict[str, Any]:
@@ -247,7 +242,7 @@ async def test_a_compressed_file_is_stored_unchanged_within_the_bound(
     await attach(session, out, max_bytes=1_000_000)
     assert [row["state"] for row in rows(out)] == ["stored", "too_large", "failed", "failed"]
     assert rows(out)[0]["sha256"] == hashlib.sha256(b"content").hexdigest()
-    assert problems(out) == []
+    assert file_problems(out) == []
 
 
 async def test_redirects_are_followed_within_the_rules(
@@ -297,13 +292,13 @@ async def test_a_death_loses_one_download_at_most(
     options = ExportOptions(attachments=AttachmentOptions(concurrency=1))
     with pytest.raises(ProcessDeath):
         await export_folder(session, out, Plan(everything=True), options, disk=DyingDisk(at))
-    assert not [kind for kind, _ in problems(out)]
+    assert not [kind for kind, _ in file_problems(out)]
     assert not read(out / MANIFEST).complete
     report = await export(session, out)
     assert report.complete
     assert counts(report).stored == 5
     assert len(files.requests) <= 6
-    assert problems(out) == []
+    assert file_problems(out) == []
     assert not [path for path in (out / "attachments").iterdir() if path.name.startswith("partial-")]
 
 
@@ -348,10 +343,10 @@ async def test_flipped_bits_of_the_journal_are_reported_or_harmless(
         path.write_bytes(damaged)
         with suppress(ChatRestError, OSError):
             await export(session, out)
-        assert problems(out) == []
+        assert file_problems(out) == []
     path.write_bytes(whole)
     assert (await export(session, out)).complete
-    assert problems(out) == []
+    assert file_problems(out) == []
 
 
 @pytest.mark.parametrize("is_there", [False, True])

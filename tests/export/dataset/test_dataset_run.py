@@ -10,11 +10,11 @@ import pytest
 
 from chatrest import AsyncSession, AuthenticationError, ChatRestError, NewMessage
 from chatrest.emulator import Emulator, First, Status
-from chatrest.export import Plan, Report, export, verify
-from chatrest.export.folder.manifest import NAME as MANIFEST, Manifest, read
+from chatrest.export import Plan, Report, export
 from chatrest.export.folder.tables import TABLES
 from chatrest.export.run.folder_run import ExportOptions, export_folder
 from chatrest.export.store.disk import Disk
+from tests.support.export_runs import file_problems, manifest_of
 
 
 def rows(out: Path, table: str) -> list[dict[str, Any]]:
@@ -24,15 +24,6 @@ def rows(out: Path, table: str) -> list[dict[str, Any]]:
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-def manifest(out: Path) -> Manifest:
-    return read(out / MANIFEST)
-
-
-def problems(out: Path) -> list[tuple[str, str]]:
-    """Of the files; whether all was read is another question."""
-    return [(each.kind, each.subject) for each in verify(out).problems if each.kind != "incomplete"]
 
 
 async def users_only(session: AsyncSession, out: Path, **options: Any) -> Report:
@@ -63,8 +54,8 @@ async def test_every_table_equals_that_of_the_service(
     ]
     assert sorted(conversations) == sorted(listed)
     assert report.tables == {table: len(rows(out, table)) for table in TABLES}
-    assert {entry.table: entry.rows for entry in manifest(out).tables} == report.tables
-    assert problems(out) == []
+    assert {entry.table: entry.rows for entry in manifest_of(out).tables} == report.tables
+    assert file_problems(out) == []
 
 
 async def test_friends_and_blocked_users_are_tables(
@@ -87,7 +78,7 @@ async def test_friends_and_blocked_users_are_tables(
     assert {("user-001", "user-002"), ("user-001", "user-003")} <= friends
     assert [(each["blockedBy"], each["uid"]) for each in rows(out, "blocks")] == [("user-004", "user-001")]
     assert [(each["guid"], each["uid"]) for each in rows(out, "bans")] == [("group-01", "user-003")]
-    assert problems(out) == []
+    assert file_problems(out) == []
 
 
 async def test_lines_are_the_records_as_they_were_served(session: AsyncSession, out: Path) -> None:
@@ -114,7 +105,7 @@ async def test_a_later_run_reads_all_tables_again_and_may_add_some(
     assert report.tables == {"users": 6}
     report = await export(session, out, tables=["groups"])
     assert report.tables == {"users": 6, "groups": 2}
-    assert problems(out) == []
+    assert file_problems(out) == []
 
 
 async def test_a_list_that_fails_leaves_the_older_table(
@@ -129,8 +120,8 @@ async def test_a_list_that_fails_leaves_the_older_table(
     [failure] = report.failed
     assert failure.source.startswith("members of group ")
     assert rows(out, "members") == before
-    assert any(failure.source in reason for reason in manifest(out).reasons)
-    assert problems(out) == []
+    assert any(failure.source in reason for reason in manifest_of(out).reasons)
+    assert file_problems(out) == []
     assert names(out / "members") == ["members.ndjson"]
     assert (await export(session, out)).complete
 
@@ -174,7 +165,7 @@ async def test_a_refused_key_ends_the_run_and_nothing_is_replaced(
     with pytest.raises(AuthenticationError):
         await export(session, out)
     assert rows(out, "members") == before
-    assert problems(out) == []
+    assert file_problems(out) == []
 
 
 def journals(out: Path) -> list[Path]:
@@ -213,12 +204,12 @@ async def test_a_table_that_is_not_the_journals_is_set_aside_and_read_again(
     for name, content in contents.items():
         (out / name).write_bytes(content)
     assert not (await fails(session, emulator, out)).complete
-    assert manifest(out).tables == []
+    assert manifest_of(out).tables == []
     [aside] = (out / "damaged" / "users").iterdir()
     assert aside.read_bytes().count(b"\n") == 6
     assert (await export(session, out)).complete
     assert len(rows(out, "users")) == 6
-    assert problems(out) == []
+    assert file_problems(out) == []
 
 
 @pytest.mark.parametrize(
@@ -240,7 +231,7 @@ async def test_a_table_that_was_cut_is_set_aside_by_the_next_run(
     assert (await export(session, out, tables=["users"])).complete
     assert (out / "damaged" / "users").exists() or not (is_known and is_shorter)
     assert len(rows(out, "users")) == 5
-    assert problems(out) == []
+    assert file_problems(out) == []
 
 
 async def test_a_disk_that_fails_leaves_the_older_table(
@@ -258,7 +249,7 @@ async def test_a_disk_that_fails_leaves_the_older_table(
     with pytest.raises(OSError, match="No space"):
         await export_folder(session, out, disk=FullDisk())
     assert rows(out, "users") == before
-    assert problems(out) == []
+    assert file_problems(out) == []
     assert not (out / "spool").exists()
     assert (await export(session, out)).tables == {"users": 6}
 
@@ -281,7 +272,7 @@ async def test_a_changed_table_is_a_problem(
 ) -> None:
     await users_only(session, out)
     damage(out / "users" / "users.ndjson")
-    assert problems(out) == [(kind, "users/users.ndjson")]
+    assert file_problems(out) == [(kind, "users/users.ndjson")]
 
 
 async def test_a_table_that_leads_out_of_the_folder_is_refused(session: AsyncSession, out: Path) -> None:
@@ -289,7 +280,7 @@ async def test_a_table_that_leads_out_of_the_folder_is_refused(session: AsyncSes
     elsewhere = out.with_name("elsewhere")
     (out / "users").rename(elsewhere)
     (out / "users").symlink_to(elsewhere)
-    assert {kind for kind, _ in problems(out)} == {"unsafe"}
+    assert {kind for kind, _ in file_problems(out)} == {"unsafe"}
     before = (elsewhere / "users.ndjson").read_bytes()
     with pytest.raises(ChatRestError, match="leads out of"):
         await export(session, out)

@@ -1,5 +1,6 @@
 """A service that others wrote: windows that it reads in its own way, busy lists, clocks that disagree."""
 
+import itertools
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -171,24 +172,23 @@ class ServiceWithAppList(CompatibleService):
         return web.json_response(self.page(self.records, query, self._size(query)))
 
 
+async def export_while_one_arrives(service: CompatibleService, until: int, out: Path) -> None:
+    """Export while a message arrives, the last of the fourth page; check that all earlier ones are read."""
+    service.largest_page = 25
+    lists, at_begin = itertools.count(1), set(service.ids)
+    service.before_list = lambda: service.talk(1) if next(lists) == 3 else None
+    async with service.session() as session:
+        report = await export(session, out, ANN)
+    assert (report.complete, report.until) == (True, until)
+    assert at_begin <= set(ids_of(out))
+
+
 async def test_a_later_message_with_an_earlier_time_does_not_end_a_list(tmp_path: Path) -> None:
     """It is newer than the end of the run, and the list has it before two messages of a fast clock."""
-    service, replies = ServiceWithAppList(clocks=(0, 60)), Counter[str]()
-    service.largest_page = 25
+    service = ServiceWithAppList(clocks=(0, 60))
     service.talk(99)
     service.talk(2, node=1)
-    at_begin = set(service.ids)
-
-    def arrive() -> None:
-        replies["lists"] += 1
-        if replies["lists"] == 3:
-            service.talk(1)  # it is the last of the fourth page
-
-    service.before_list = arrive
-    async with service.session() as session:
-        report = await export(session, tmp_path / "out", ANN)
-    assert (report.complete, report.until) == (True, 101)
-    assert at_begin <= set(ids_of(tmp_path / "out"))
+    await export_while_one_arrives(service, 101, tmp_path / "out")
 
 
 class ServiceWithAppListById(CompatibleService):
@@ -203,23 +203,11 @@ class ServiceWithAppListById(CompatibleService):
 
 async def test_a_list_by_time_is_read_past_the_newest_id_of_the_app(tmp_path: Path) -> None:
     """Message 99 has the time of a fast clock, so the list of ann has it after 100 and 101."""
-    service, replies = ServiceWithAppListById(clocks=(0, 60)), Counter[str]()
-    service.largest_page = 25
+    service = ServiceWithAppListById(clocks=(0, 60))
     service.talk(98)
     service.talk(1, node=1)
     service.talk(1)
-    at_begin = set(service.ids)
-
-    def arrive() -> None:
-        replies["lists"] += 1
-        if replies["lists"] == 3:
-            service.talk(1)  # it is the last of the fourth page, which ends before message 99
-
-    service.before_list = arrive
-    async with service.session() as session:
-        report = await export(session, tmp_path / "out", ANN)
-    assert (report.complete, report.until) == (True, 100)
-    assert at_begin <= set(ids_of(tmp_path / "out"))
+    await export_while_one_arrives(service, 100, tmp_path / "out")
 
 
 MINUTE = 60
