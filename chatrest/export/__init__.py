@@ -17,9 +17,8 @@ from .plan.export_plan import Plan
 from .plan.report import AttachmentCounts, ExportFailure, NextRun, Phase, Progress, Report
 from .read.changes import ExportChange, ExportChanges, changes
 from .read.reading import attachment_files, read, read_raw, read_table, runs
-from .run.apps import AppResult, export_apps
 from .run.dry_run import Estimate, estimate
-from .run.export import export
+from .run.export import AppResult, export, export_apps
 from .seal.sealing import SealResult, seal
 from .verify.result import Problem, Remedy, VerifyResult
 from .verify.verification import verify

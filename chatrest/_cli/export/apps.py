@@ -22,7 +22,7 @@ from .summary import failure_lines, skipped_words, state_words
 if TYPE_CHECKING:
     from ...export import Plan
     from ...export.plan.app_file import AppExport
-    from ...export.run.apps import AppResult
+    from ...export.run.export import AppResult
 
 _MAX_FAILURES: Final = 5
 
@@ -70,7 +70,7 @@ async def _run(
     exports: "list[AppExport]", out: str, plan: "Plan | None", options: Mapping[str, Any],
     *, quiet: bool,
 ) -> "list[AppResult]":  # fmt: skip
-    from ...export.run.apps import export_apps as run_apps
+    from ...export.run.export import export_apps as run_apps
 
     runs: dict[str, AppResult] = {}
 

@@ -10,7 +10,7 @@ from chatrest import App, AuthenticationError, RequestInvalidError
 from chatrest.emulator import Emulator
 from chatrest.export import Plan, read
 from chatrest.export.plan.app_file import AppExport
-from chatrest.export.run.apps import AppResult, export_apps
+from chatrest.export.run.export import AppResult, export_apps
 from tests.support.buckets import Buckets
 
 
