@@ -117,6 +117,12 @@ def test_odd_bytes_do_not_remove_the_code_of_an_error(body: bytes) -> None:
     assert type(error_for(417, body.replace(b"%b", usual))) is ConflictError
 
 
+@loop_over("message", [5, ["m"], {"text": "m"}, None, ""])
+def test_a_message_that_is_no_text_is_passed_over(message: object) -> None:
+    body = {"error": {"code": "ERR_ALREADY_JOINED", "message": message, "devMessage": "for developers"}}
+    assert error_for(417, body).message == "for developers"
+
+
 def test_an_error_of_an_agent_is_read_at_the_root() -> None:
     body: dict[str, Any] = {"statusCode": 400, "message": "name is too long", "error": "Bad Request"}
     error = error_for(400, body)
