@@ -421,13 +421,19 @@ class ThreadQuery(Filter):
 class MessageChanges(Body):
     """Changes of a message; what is not given stays.
 
-    `data` is its new content: a `text`, `metadata` or both. Empty `tags` remove those that it has.
+    `data` is its new content: a `text`, `metadata` or both. Empty `tags` remove those that it has. Raises
+    `RequestInvalidError` if nothing is changed: the service would mark the message as edited.
     """
 
     data: Json | UnsetType = UNSET
     """The content: `{"text": …}` of a text, else attachments, customData, metadata."""
     tags: Tags | UnsetType = UNSET
     """All tags from now on."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.data is UNSET and self.tags is UNSET:
+            raise RequestInvalidError("expected at least one change, in data or tags")
 
     @classmethod
     def text(cls, text: str, *, metadata: Mapping[str, Any] | None = None) -> Self:

@@ -48,8 +48,9 @@ class Collection:
     An operation is one request unless its docstring says otherwise. `query=None` selects everything, `cursor`
     continues a list, and `on_behalf_of` is the acting user, by default that of the session's view. A wrong
     argument, or no acting user where one is required, is a `RequestInvalidError` before anything is sent. A
-    struct of changes of which no field is given, or each is None, is sent as `{}`: it changes no field. An
-    operation that is sent once is not repeated if its reply is lost: see `chatrest guide errors`.
+    struct of changes of which no field is given, or each is None, is sent as `{}`: it changes no field (one
+    of `MessageChanges` is refused). An operation that is sent once is not repeated if its reply is lost: see
+    `chatrest guide errors`.
     """
 
     __slots__ = ("_send",)

@@ -302,7 +302,7 @@ class Messages(Collection):
     async def update(
         self, message_id: str, changes: MessageChanges, *, on_behalf_of: str | None = None
     ) -> Message:
-        """Change a message, and return the action message that says so, also where no field is given.
+        """Change a message, and return the action message that says so.
 
         The changed message is in its `data.entities.on.entity`. `PermissionDeniedError` if the acting user
         is not the sender, `NotFoundError` if there is no such message.

@@ -51,7 +51,7 @@ def test_a_window_between_moments_does_not_end_before_the_begin() -> None:
     assert MessageQuery(from_timestamp=NOON, to_timestamp=day).to_timestamp == 1_767_312_000 + 86_399
     assert UserQuery(created_at_from="2026-01-02").created_at_from == 1_767_312_000
     assert MessageQuery(from_timestamp=NOON + timedelta(microseconds=999_999)).from_timestamp == 1_767_355_200
-    words = r"1767311999, 2026-01-01: the window ends .* expected 1767355200, 2026-01-02T12:00:00Z or later"
+    words = r"to_timestamp = 2026-01-01: the window ends .* expected 2026-01-02T12:00:00Z or later"
     with pytest.raises(RequestInvalidError, match=words):
         MessageQuery(from_timestamp=NOON, to_timestamp=date(2026, 1, 1))
 
@@ -206,9 +206,13 @@ def test_changes_of_a_message() -> None:
     assert body(Interactions(interactions=["a"])) == {"interactions": ["a"]}
 
 
-@pytest.mark.parametrize(
-    "changes", [MessageChanges(), MessageChanges(tags=None), UserChanges(), GroupChanges()]
-)
+@pytest.mark.parametrize("given", [{}, {"data": None, "tags": None}])
+def test_an_update_without_a_change_is_refused(given: Any) -> None:
+    with pytest.raises(RequestInvalidError, match=r"^expected at least one change, in data or tags"):
+        MessageChanges(**given)
+
+
+@pytest.mark.parametrize("changes", [UserChanges(), GroupChanges()])
 def test_changes_of_nothing_are_an_empty_object(changes: Any) -> None:
     assert body(changes) == {}
 

@@ -44,6 +44,7 @@ GIVEN: Final[dict[str, dict[str, Any]]] = {
     "messages.send": {"message": MESSAGE},
     "messages.send_bot": {"message": MESSAGE},
     "messages.send_thread": {"message": MESSAGE},
+    "messages.update": {"changes": {"tags": ["x"]}},
 }
 """Fields of the structs in arguments that have rules beyond the types of their fields."""
 WORDS: Final = ("x1", "https://host/x", 1, "1", True, {"a": 1}, ["x1"])
