@@ -37,7 +37,7 @@ async def test_a_worker_of_another_app_or_deployment_is_named(
             await job.run(1)
 
 
-async def test_a_worker_that_does_not_see_the_export_or_has_another_version_is_named(
+async def test_a_worker_without_the_export_or_with_another_version_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with near_cluster() as (_, client):

@@ -88,7 +88,7 @@ def test_an_optional_field_that_does_not_fit_is_left_out_and_noted(served: dict[
     assert len(notes) == 1
 
 
-def test_a_required_field_that_does_not_fit_fails_as_far_as_the_next_optional_one() -> None:
+def test_a_wrong_required_field_fails_up_to_the_next_optional_one() -> None:
     with pytest.raises(CoercionError, match=r"^x\.aText: expected text, got object$"):
         coercion({"aText": {}}, Outer)
 

@@ -111,7 +111,7 @@ async def test_a_probe_is_answered_while_others_wait_with_a_sleep_that_never_wai
 
 
 @in_time
-async def test_a_bulk_call_yields_to_an_interactive_one_even_if_sleeps_return_at_once() -> None:
+async def test_a_bulk_call_yields_to_an_interactive_one_with_instant_sleeps() -> None:
     places, order = PrioritySemaphore(1), list[Priority]()
     gate = RateGate(Pacer(Pace()), Timing(lambda: 0.0, no_wait), places, "app-1")
 

@@ -113,7 +113,7 @@ def test_the_pictures_of_the_readme_are_drawn(tmp_path: Path, fast_ramp: None) -
     assert stored == pictures.svg(pictures.completion(), "a typed walk")
 
 
-def test_the_page_of_results_is_made_of_the_stored_ones_and_has_every_benchmark() -> None:
+def test_the_results_page_is_made_of_stored_results_of_every_benchmark() -> None:
     stored = report.load(command.RESULTS)
     page = (command.FOLDER / "RESULTS.md").read_text(encoding="utf-8")
     assert page == report.results_page(stored)

@@ -49,7 +49,7 @@ def test_an_example_runs_without_arguments(
     assert "Traceback" not in printed.out + printed.err
 
 
-async def test_an_event_that_arrives_twice_is_stored_once_before_it_is_acknowledged(tmp_path: Path) -> None:
+async def test_a_repeated_event_is_stored_once_before_the_acknowledgement(tmp_path: Path) -> None:
     [code] = [code for _, code in blocks("python") if "def store_event" in code]
     names: dict[str, Any] = {}
     exec(code, names)

@@ -34,7 +34,7 @@ TWISTS = {
 TWIST = re.compile(rf"\b(?:{'|'.join(TWISTS)})\b", re.IGNORECASE)
 NAME_TWIST = re.compile(rf"{TWIST.pattern}|\b(?:behind|go on|gone on|held|kept|nobody|whole)\b")
 """Words that are not in the name of a test, nor in the comment above a group of tests."""
-LONGEST_NAME: Final = 80
+LONGEST_NAME: Final = 76
 SECTION = re.compile(r"^ *# ── (.*?) ──", re.MULTILINE)
 NAMES = re.compile(r"```.*?^```$|`[^`\n]*`|\"[^\"\n]*\"", re.DOTALL | re.MULTILINE)
 """Code and quotations, which are not our words."""

@@ -43,7 +43,7 @@ def test_the_time_of_the_pages_stays_until_one_changes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hiding", [{"pseudonyms": True}, {"redact": True}])
-def test_the_app_its_sources_and_chosen_ids_are_counted_where_anything_is_hidden(
+def test_hidden_apps_sources_and_ids_are_shown_as_counts(
     hiding: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = Plan(users=["bob", "zoe"], groups=["den"], since="2026-01-01")

@@ -58,11 +58,11 @@ class Served:
     def users_ids(self, *uids: str) -> list[int]:
         return sorted({each for uid in uids for each in self.store.ids(participant=uid)})
 
-    async def export_whole(self, out: Path, plan: Plan | None = None, **options: Any) -> Report:
+    async def export_complete(self, out: Path, plan: Plan | None = None, **options: Any) -> Report:
         """Export, and assert that the export is complete and has each message of the service once."""
         report = await export(self.session, out, plan, **options)
         assert report.complete, report
-        assert_whole(out, self.expected())
+        assert_complete(out, self.expected())
         return report
 
 
@@ -274,7 +274,7 @@ def file_problems(out: Path) -> list[tuple[str, str]]:
     return [(each.kind, each.subject) for each in verify(out).problems if each.kind != "incomplete"]
 
 
-def assert_whole(out: Path, expected: Iterable[bytes], *, dead: bool = False) -> None:
+def assert_complete(out: Path, expected: Iterable[bytes], *, dead: bool = False) -> None:
     """Assert that the export has exactly these records, each once and byte for byte, and is complete.
 
     After a crash, unfinished files with the suffix `.new` are allowed, and segments whose names a loss of

@@ -163,7 +163,7 @@ def check_life(
     partition: str,
     safe: list[int],
     *,
-    is_journal_whole: bool = True,
+    is_journal_complete: bool = True,
     sets_aside: bool = False,
 ) -> None:
     """Check what a death has left, let a further run go on, and check what that leaves.
@@ -183,9 +183,9 @@ def check_life(
     assert len(texts_on_disk(folder)) == len(expected), "twice"
     with opened(folder, format) as store:
         assert not differences(store)
-        if is_journal_whole:
+        if is_journal_complete:
             assert texts_of(store, "history") == dict.fromkeys(map(str, CHANGED), "hello")
-    assert not is_journal_whole or sets_aside or damaged_files(folder) == []
+    assert not is_journal_complete or sets_aside or damaged_files(folder) == []
 
 
 def dies(folder: Path, format: str, partition: str, at: int, safe: list[int], *, power: bool) -> bool:

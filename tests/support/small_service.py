@@ -139,7 +139,7 @@ class CompatibleService(SmallService):
         self.largest_page = 100
         self.reader, self.clocks, self.now, self.next_id = reader, clocks, START, 1
         self.options["clock"] = lambda: self.now
-        self.gone: dict[int, Record] = {}
+        self.deleted: dict[int, Record] = {}
         """Deleted messages: they leave the lists, and stay readable by id."""
         self.before_list: Callable[[], object] = lambda: None
         """Called before a list of messages is answered: what arrives while a run reads."""
@@ -164,7 +164,7 @@ class CompatibleService(SmallService):
             self.send(*(("ann", "bob") if self.next_id % 2 else ("bob", "ann")), node=node)
 
     def delete(self, number: int) -> None:
-        [self.gone[number]] = [record for record in self.records if record["id"] == number]
+        [self.deleted[number]] = [record for record in self.records if record["id"] == number]
         self.records = [record for record in self.records if record["id"] != number]
 
     @property
@@ -185,7 +185,7 @@ class CompatibleService(SmallService):
         query, place = dict(request.query), request.match_info
         self.requests.append((request.path, query))
         if "id" in place:
-            every = (*self.records, *self.gone.values())
+            every = (*self.records, *self.deleted.values())
             matches = [record for record in every if record["id"] == int(place["id"])]
             if matches:
                 return web.json_response({"data": matches[0]})

@@ -31,7 +31,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Any:
     return lambda: [record.getMessage() for record in caplog.records]
 
 
-async def test_a_filter_that_was_ignored_is_one_warning_and_the_records_come_as_served(warnings: Any) -> None:
+async def test_an_ignored_filter_is_one_warning_and_all_records_are_returned(warnings: Any) -> None:
     service = SmallService(talk(60))
     query = MessageQuery(affix="append", to_timestamp=START + 40)
     async with service.session() as session:

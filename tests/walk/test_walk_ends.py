@@ -34,7 +34,7 @@ def meta_at(id: Any, affix: Any = "append", **more: Any) -> Meta:
     return Meta(cursor=Position(affix, id), **more)
 
 
-def test_a_token_after_a_record_without_an_id_number_does_not_repeat_the_border() -> None:
+def test_a_token_after_a_record_without_a_number_repeats_no_item() -> None:
     pages = {"": ((1, 2), meta_at(2)), "2": ((2, "broken", 4), meta_at(4)), "4": ((4,), meta_at(4))}
 
     async def fetch(place: tuple[tuple[str, str], ...]) -> Listing[Item]:
@@ -326,7 +326,7 @@ def test_a_list_by_time_is_returned_in_that_order_and_resumable(
         assert rest == [each for each, _ in tokens[count:]]
 
 
-def test_a_list_by_time_and_page_numbers_keeps_the_direction_that_was_asked_for() -> None:
+def test_a_list_by_time_and_page_numbers_has_the_requested_direction() -> None:
     """A service that pages by number only, and the opposite direction where no affix is sent."""
     ids = [3, 1, 4, 15, 9, 2, 6, 5]
     rising = [Item(str(each), 100 + place) for place, each in enumerate(ids)]

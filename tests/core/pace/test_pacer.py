@@ -40,7 +40,7 @@ def test_open_interactive_requests_go_at_once() -> None:
 
 
 @pytest.mark.parametrize("rate_class", DOCUMENTED_RATES)
-def test_open_bulk_requests_start_at_twenty_and_double_up_to_the_documented_rate(rate_class: str) -> None:
+def test_open_bulk_requests_start_at_twenty_and_their_rate_doubles(rate_class: str) -> None:
     documented = DOCUMENTED_RATES[rate_class]
     pacer = Pacer(Pace(), documented)
     times = exchange_all(pacer, 0.0, round(12 * documented) + 12, urgent=False)

@@ -162,7 +162,7 @@ def test_a_page_in_the_services_order_is_unchanged_without_duplicates() -> None:
         ("cdab", ""),
     ],
 )
-def test_a_walk_resumed_in_a_page_that_has_changed_continues_after_its_last_item(ids: str, rest: str) -> None:
+def test_a_walk_resumed_in_a_changed_page_continues_after_the_last_item(ids: str, rest: str) -> None:
     assert resumed(ids, last="b", skip=2) == rest
 
 

@@ -64,7 +64,7 @@ NOWHERE = [None, 0, "0", "", UNSET]
 
 
 @loop_over("none", NOWHERE)
-def test_a_page_without_a_next_position_continues_after_its_last_id_unless_empty(none: Any) -> None:
+def test_a_page_without_a_next_position_continues_after_the_last_id(none: Any) -> None:
     for meta in ({"cursor": position(none)}, {}):
         assert next_position(at(id="5"), page(**meta)) is None
         assert next_position(at(id="5"), page(7, **meta)) == up(id="7")

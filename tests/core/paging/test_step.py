@@ -168,7 +168,7 @@ def test_two_texts_of_one_number_on_two_pages_are_an_error() -> None:
         read([Item("4"), Item("05")], [Item("5"), Item("6")])
 
 
-def test_of_one_id_at_a_border_or_in_a_list_by_pages_the_first_record_is_given() -> None:
+def test_the_first_of_two_records_with_one_id_is_returned() -> None:
     assert read([Item("4"), Item("5", 1)], [Item("5", 2), Item("6")]) == [("4", 7), ("5", 1), ("6", 7)]
     pages = [Item("a", 1), Item("a", 2), Item("b")], [Item("c")]
     assert read(*pages, paging=BY_PAGE) == [("a", 1), ("b", 7), ("c", 7)]

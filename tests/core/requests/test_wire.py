@@ -46,7 +46,7 @@ def test_a_request_is_method_address_headers_and_body() -> None:
     assert sent.headers == {"apikey": "k3y", "onBehalfOf": "eve"}
 
 
-def test_without_a_query_there_is_no_question_mark_and_without_a_user_no_header() -> None:
+def test_no_query_has_no_question_mark_and_no_user_no_header() -> None:
     sent = made(LIST(uid="b"))
     assert sent.url == "https://a.api-us.chat.example.com/v3/users/b/messages"
     assert sent.headers == {"apikey": "k3y"}

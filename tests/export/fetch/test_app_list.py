@@ -15,7 +15,7 @@ from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.emulator.store import Store
 from chatrest.export import Plan, Report, export, verify
 from chatrest.export.fetch.app_list import MAX_RUNS
-from tests.support.export_runs import START, Served, assert_whole, edit, hide, raws_of, served, to_user
+from tests.support.export_runs import START, Served, assert_complete, edit, hide, raws_of, served, to_user
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -97,7 +97,7 @@ async def test_night_after_night(first: Path, tmp_path: Path) -> None:
             assert report.complete
             assert report.written == 6
             assert report.requests <= 14
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
 
 
 async def test_every_seventh_run_asks_each_source(first: Path, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_a_list_that_lacks_messages_of_the_sources_asked_is_not_believed(
         report, asked = await run_again(service, tmp_path / "out")
         assert report.complete
         assert asked >= USERS
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
 
 
 async def test_messages_that_the_app_list_hides_are_read_when_each_source_is_asked(
@@ -146,7 +146,7 @@ async def test_messages_that_the_app_list_hides_are_read_when_each_source_is_ask
         service.emulator.weather.add(Hidden(ids=frozenset(["9003"]), route="messages.list"))
         reports = [await export(service.session, tmp_path / "out") for _ in range(MAX_RUNS + 1)]
         assert [report.written for report in reports] == [22, *[0] * (MAX_RUNS - 1), 1]
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
 
 
 class FirstIsOldest(Fault, frozen=True):
@@ -183,7 +183,7 @@ async def test_the_list_of_a_source_that_may_have_more_proves_nothing(
         report, asked = await run_again(service, tmp_path / "out")
         assert not report.by_app_list
         assert asked >= USERS
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
 
 
 @pytest.mark.usefixtures("small_pages")
@@ -215,7 +215,7 @@ async def test_a_list_that_lacks_a_group_is_not_believed(tmp_path: Path) -> None
         service.store.add_records([to_group("user-005", "den", 10_000), *NEW])
         report, asked = await run_again(service, tmp_path / "out")
         assert (report.complete, report.by_app_list) == (True, False)
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
         assert asked >= USERS
 
 
@@ -262,10 +262,10 @@ async def test_group_messages_that_their_sender_shows_come_from_the_apps_list(tm
         assert report.complete
         assert report.written == 4
         assert asked <= 7
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
 
 
-async def test_group_messages_that_their_sender_does_not_show_are_asked_of_each_source(
+async def test_group_messages_missing_from_the_sender_are_requested_per_source(
     tmp_path: Path,
 ) -> None:
     async with served(fill_in=fill_members) as service:

@@ -151,7 +151,7 @@ async def test_a_piece_of_a_list_with_dense_ids_is_divided_again(
     dense = range(500_000, 500_400)
     numbers = sorted([*range(1, 900_000, 90_000), *dense])
     async with served(fill_in=talk((number, "ann", "bob") for number in numbers)) as service:
-        await service.export_whole(tmp_path / "out", Plan(users=("ann",)))
+        await service.export_complete(tmp_path / "out", Plan(users=("ann",)))
         asked = [int(query_of(each.query).get("id", 0)) for each in service.emulator.requests]
         ends_of_pages = numbers[24::25]
         assert set(asked) & set(dense) - set(ends_of_pages)
@@ -163,7 +163,7 @@ async def test_a_list_that_refuses_ids_of_our_own_is_divided_once(
     monkeypatch.setattr(list_reader, "MIN_PAGES", 1)
     async with served(fill_in=talk((number * 10, "ann", "bob") for number in range(1, 1001))) as service:
         service.emulator.weather.add(Refuses(service.store, "ann", route="/users/ann/messages"))
-        await service.export_whole(tmp_path / "out", Plan(users=("ann",)), workers=4)
+        await service.export_complete(tmp_path / "out", Plan(users=("ann",)), workers=4)
         refused = [each for each in service.emulator.requests if each.status == 400]
         assert len(refused) <= 2 * 3
 
@@ -201,4 +201,4 @@ async def test_an_empty_list_is_continued_if_only_own_ids_are_positions(tmp_path
         assert (await export(service.session, tmp_path / "out")).complete
         service.store.add_message("ann", "eve", "for the first time")
         service.store.add_message("ann", "bob", "and more")
-        await service.export_whole(tmp_path / "out")
+        await service.export_complete(tmp_path / "out")

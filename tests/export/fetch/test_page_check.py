@@ -101,7 +101,7 @@ def test_a_pair_shows_that_the_acting_user_is_ignored(ends: tuple[str, str]) -> 
         PageCheck(Window(), OwnershipRules()).fitting(pair_of("ann", "bob"), [row(1, *ends)])
 
 
-async def test_a_list_of_a_group_that_shows_all_groups_fails_and_files_nothing_else(tmp_path: Path) -> None:
+async def test_a_group_list_that_shows_all_groups_fails(tmp_path: Path) -> None:
     async with served(120) as service:
         den, oak = (service.store.ids(group=guid) for guid in ("den", "oak"))
         service.store.show(oak, group_list("den"))

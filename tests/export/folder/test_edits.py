@@ -37,7 +37,7 @@ def record_of(service: Served, number: int) -> dict[str, Any]:
     return dict(json.loads(raw))
 
 
-def tell(service: Served, record: dict[str, Any], shown: Any = None) -> None:
+def report_change(service: Served, record: dict[str, Any], shown: Any = None) -> None:
     """Let the service report a change, which it may have made, or not; it may show another one."""
     at = service.store.last_sent_at + 1
     on = {"entity": record, "entityType": "message"}
@@ -86,13 +86,13 @@ async def test_an_edit_and_a_deletion_are_on_disk_after_the_next_run(
 async def test_of_several_edits_the_newest_is_taken(service: Served, tmp_path: Path) -> None:
     await export(service.session, tmp_path, PLAN)
     for later, text in ((3, "three"), (5, "five"), (4, "four")):
-        tell(service, edited(service, 2, text, later))
+        report_change(service, edited(service, 2, text, later))
     assert (await export(service.session, tmp_path)).changed == 1
     assert texts_of(tmp_path)["2"] == "five"
     assert asked_for(service) == []
 
 
-LIES: list[dict[str, Any]] = [
+FALSE_REPORTS: list[dict[str, Any]] = [
     {"conversationId": "cat_user_dan"}, {"sender": "cat"}, {"receiver": "cat"}, {"sentAt": 1}, {"id": "3"},
     {"id": "4000"}, {"id": None}, {"updatedAt": 1, "editedAt": 1}, {"receiverType": "group"},
 ]  # fmt: skip
@@ -102,14 +102,14 @@ async def test_a_record_that_is_not_a_newer_version_of_the_message_changes_nothi
     service: Served, tmp_path: Path
 ) -> None:
     await export(service.session, tmp_path, PLAN)
-    for lie in LIES:
-        tell(service, edited(service, 2, "a lie") | lie)
+    for members in FALSE_REPORTS:
+        report_change(service, edited(service, 2, "other") | members)
         report = await export(service.session, tmp_path)
-        assert (report.complete, report.changed) == (True, 0), lie
-        assert "a lie" not in texts_of(tmp_path).values(), lie
-        assert asked_for(service) == [], lie
+        assert (report.complete, report.changed) == (True, 0), members
+        assert "other" not in texts_of(tmp_path).values(), members
+        assert asked_for(service) == [], members
     for entity in (7, [], "x", {}, {"id": 7}, {"id": "2"}):
-        tell(service, record_of(service, 2), entity)
+        report_change(service, record_of(service, 2), entity)
         report = await export(service.session, tmp_path)
         assert (report.complete, report.written, report.changed) == (True, 1, 0), entity
 
@@ -120,7 +120,7 @@ async def test_an_incomplete_record_is_requested_and_an_older_answer_is_ignored(
     await export(service.session, tmp_path, PLAN)
     for number in (2, 3):
         part = edited(service, number, "part")
-        tell(service, part, {name: part[name] for name in part if name != "sender"})
+        report_change(service, part, {name: part[name] for name in part if name != "sender"})
     put_record(service.store, 2, json.dumps(edited(service, 2, "all of it")).encode())
     put_record(service.store, 3, json.dumps(edited(service, 3, "older", later=-9)).encode())
     report = await export(service.session, tmp_path)
@@ -134,7 +134,7 @@ async def test_an_incomplete_record_is_requested_and_an_older_answer_is_ignored(
 async def test_a_different_record_of_the_same_time_is_requested(service: Served, tmp_path: Path) -> None:
     await export(service.session, tmp_path, PLAN)
     other = record_of(service, 2) | {"data": {"text": "something else"}}
-    tell(service, other)
+    report_change(service, other)
     put_record(service.store, 2, json.dumps(other).encode())
     report = await export(service.session, tmp_path)
     assert (asked_for(service), report.changed) == (["2"], 1)
@@ -148,7 +148,7 @@ async def test_a_run_asks_for_a_limited_number_and_the_next_one_continues(
     await export(service.session, tmp_path, PLAN)
     for number in (1, 2, 3):
         put_record(service.store, number, json.dumps(edited(service, number, "new")).encode())
-        tell(service, record_of(service, 4), {"id": str(number), "updatedAt": 2_000_000_000})
+        report_change(service, record_of(service, 4), {"id": str(number), "updatedAt": 2_000_000_000})
     assert (await export(service.session, tmp_path)).changed == 2
     assert (await export(service.session, tmp_path)).changed == 1
     assert sorted(asked_for(service)) == ["1", "2", "3"]
@@ -158,7 +158,7 @@ async def test_an_answer_that_fails_is_asked_for_by_the_next_run(service: Served
     await export(service.session, tmp_path, PLAN)
     put_record(service.store, 2, json.dumps(edited(service, 2, "new")).encode())
     for number in ("2", "3"):
-        tell(service, record_of(service, 4), {"id": number, "updatedAt": 2_000_000_000})
+        report_change(service, record_of(service, 4), {"id": number, "updatedAt": 2_000_000_000})
     service.emulator.weather.add(Status(status=403, route="messages.get", when=First(2)))
     report = await export(service.session, tmp_path)
     assert (report.complete, report.changed) == (True, 0)
@@ -174,7 +174,7 @@ async def test_a_first_run_requests_no_edits_and_known_versions_are_skipped(
 ) -> None:
     await service.session.messages.update("2", MessageChanges(data={"text": "edited"}))
     await export(service.session, tmp_path, PLAN)
-    tell(service, record_of(service, 2))
+    report_change(service, record_of(service, 2))
     assert (await export(service.session, tmp_path)).changed == 0
     assert asked_for(service) == ["2"], "the edit itself"
 
@@ -182,7 +182,7 @@ async def test_a_first_run_requests_no_edits_and_known_versions_are_skipped(
 async def test_an_edit_that_a_killed_run_has_read_is_not_forgotten(
     service: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell(service, edited(service, 2, "edited"))
+    report_change(service, edited(service, 2, "edited"))
     service.store.hide([6], "*", "u:ann", "u:bob")
     for at in range(1, 60, 17):
         out = tmp_path / str(at)

@@ -321,7 +321,7 @@ def test_a_source_has_exactly_the_messages_stored_for_it(stored: StoredExport) -
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_rows_of_files_that_were_adopted_are_of_the_first_source_that_shows_them(
+def test_rows_of_adopted_files_belong_to_the_first_source_that_shows_them(
     shape: tuple[Any, ...], tmp_path: Path
 ) -> None:
     """The journal was lost: it is made again from the files, which do not all name their sources."""

@@ -17,7 +17,7 @@ from chatrest.export.remote.store_export import store_export
 from chatrest.export.run.folder_run import ExportOptions, export_folder
 from tests.cloud.store_double import CrashError, StoreDouble
 from tests.export.remote.stores import Publications, assert_bucket
-from tests.support.export_runs import assert_whole, edit, files_of, hide, manifest_of, served
+from tests.support.export_runs import assert_complete, edit, files_of, hide, manifest_of, served
 from tests.support.simulated_crashes import Fate, dies, instants
 
 ADDRESS = "s3://bucket/chat"
@@ -192,6 +192,6 @@ async def test_a_run_that_is_killed_at_any_write_loses_no_remote_file(
             )
             assert (report.complete, report.missing) == (True, 0)
             remote.complete(out)
-            assert_whole(out, expected)
+            assert_complete(out, expected)
             assert manifest_of(out).deleted == ["20"]
     assert at > 20

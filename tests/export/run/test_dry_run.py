@@ -73,7 +73,7 @@ async def test_of_many_sources_a_few_are_asked(tmp_path: Path) -> None:
     assert 24 < result.requests <= report.requests
 
 
-async def test_other_data_than_those_of_the_folder_are_refused_as_a_run_refuses_them(
+async def test_a_dry_run_refuses_the_other_data_that_a_run_refuses(
     session: AsyncSession, tmp_path: Path
 ) -> None:
     await export(session, tmp_path, Plan(users=["user-001"]))

@@ -18,7 +18,7 @@ from tests.support.export_runs import (
     USERS,
     Meanwhile,
     Served,
-    assert_whole,
+    assert_complete,
     fill_plain,
     forget_user,
     hide,
@@ -49,7 +49,7 @@ async def test_each_message_once_in_every_dialect(
     faults: tuple[str, ...], workers: int, tmp_path: Path
 ) -> None:
     async with served(75, weather=[ListFault(kind) for kind in faults]) as service:
-        report = await service.export_whole(tmp_path / "out", Plan(**MIXED), workers=workers)
+        report = await service.export_complete(tmp_path / "out", Plan(**MIXED), workers=workers)
     assert report.messages == report.written == 75
     assert report.until == 75
     assert report.sources == len(USERS) + len(GROUPS) + 2
@@ -82,11 +82,11 @@ async def test_an_export_has_the_messages_that_its_sources_show(
     async with served(75) as service:
         report = await export(service.session, tmp_path / "out", plan)
         assert report.complete
-        assert_whole(tmp_path / "out", service.expected(wanted(service)))
+        assert_complete(tmp_path / "out", service.expected(wanted(service)))
         again = await export(service.session, tmp_path / "out")
         assert again.complete
         assert again.written == 0
-        assert_whole(tmp_path / "out", service.expected(wanted(service)))
+        assert_complete(tmp_path / "out", service.expected(wanted(service)))
 
 
 async def test_an_app_without_a_message(tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ async def test_an_app_without_a_message(tmp_path: Path) -> None:
         report = await export(service.session, tmp_path / "out")
         assert report.complete
         assert report.until is None
-        assert_whole(tmp_path / "out", [])
+        assert_complete(tmp_path / "out", [])
         service.store.add_records(records(60))
-        assert (await service.export_whole(tmp_path / "out")).written == 60
+        assert (await service.export_complete(tmp_path / "out")).written == 60
 
 
 async def test_progress_and_report_add_up(tmp_path: Path) -> None:
@@ -116,13 +116,13 @@ async def test_progress_and_report_add_up(tmp_path: Path) -> None:
 async def test_a_service_without_the_apps_own_list_has_an_open_end(status: int, tmp_path: Path) -> None:
     async with served(100) as service:
         service.emulator.weather.add(Status(status, route="messages.list"))
-        report = await service.export_whole(tmp_path / "out", Plan(**MIXED))
+        report = await service.export_complete(tmp_path / "out", Plan(**MIXED))
         assert report.until is None
         service.store.add_records(records(30, first=1000))
-        await service.export_whole(tmp_path / "out")
+        await service.export_complete(tmp_path / "out")
         service.emulator.weather.clear()
         assert (await export(service.session, tmp_path / "out")).until == 1029
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
 
 
 async def test_lists_with_later_messages_than_the_app_list_are_read_to_their_end(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ async def test_lists_with_later_messages_than_the_app_list_are_read_to_their_end
         hide(service.store, range(91, 121), "*")
         report = await export(service.session, tmp_path / "out", Plan(users=["ann", "bob"]))
         assert (report.complete, report.until) == (True, None)
-        assert_whole(tmp_path / "out", expected)
+        assert_complete(tmp_path / "out", expected)
 
 
 async def test_idle_workers_share_a_large_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,12 +141,12 @@ async def test_idle_workers_share_a_large_source(tmp_path: Path, monkeypatch: py
     async with served(600, fill_in=lambda store: fill_plain(store, 600)) as service:
         report = await export(service.session, tmp_path / "out", Plan(users=("ann", "bob")))
         assert report.complete
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
         # A whole walk has 24 pages and an end; who begins in its midst asks with an id that nobody gave.
         places = [query_of(each.query).get("id") for each in service.emulator.requests]
         assert any(place and int(place) % 25 for place in places)
         service.store.add_records([to_user("ann", "bob", 700)])
-        assert (await service.export_whole(tmp_path / "out")).written == 1
+        assert (await service.export_complete(tmp_path / "out")).written == 1
 
 
 async def test_odd_records_are_stored_byte_for_byte(tmp_path: Path) -> None:
@@ -177,8 +177,8 @@ async def test_odd_records_are_stored_byte_for_byte(tmp_path: Path) -> None:
     for number, partition in enumerate(("source", "month")):
         out = tmp_path / str(number)
         async with served(fill_in=fill_in) as service:
-            await service.export_whole(out, Plan(all_users=True, partition=partition))
-            assert (await service.export_whole(out)).written == 0
+            await service.export_complete(out, Plan(all_users=True, partition=partition))
+            assert (await service.export_complete(out)).written == 0
 
 
 @pytest.mark.parametrize("route", ["users.list", "messages.list_group"])
@@ -198,9 +198,9 @@ async def test_messages_that_arrive_during_a_run_come_with_the_next(route: str, 
         assert added
         assert report.complete
         assert report.until == 100
-        assert_whole(tmp_path / "out", before)
+        assert_complete(tmp_path / "out", before)
         service.emulator.weather.clear()
-        report = await service.export_whole(tmp_path / "out")
+        report = await service.export_complete(tmp_path / "out")
 
 
 async def test_a_user_that_is_removed_while_users_are_listed_hides_no_other_one(tmp_path: Path) -> None:

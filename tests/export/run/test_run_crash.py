@@ -17,7 +17,7 @@ from chatrest.export.store.formats import Lines
 from tests.support.damaged_exports import MIXED
 from tests.support.export_runs import (
     Served,
-    assert_whole,
+    assert_complete,
     edit,
     files_of,
     hide,
@@ -54,10 +54,10 @@ async def test_killed_at_any_instant(tmp_path: Path, monkeypatch: pytest.MonkeyP
             if report is not None:
                 break
             if says_complete(fate.out):
-                assert_whole(fate.out, expected, dead=True)
+                assert_complete(fate.out, expected, dead=True)
             report = await export(service.session, fate.out, plan if at % 2 else None)
             assert report.complete, (at, fate.asked[-1], report)
-            assert_whole(fate.out, expected)
+            assert_complete(fate.out, expected)
     assert fate.count > 30
     assert {"write", "sync", "replace", "COMMIT"} <= set(fate.asked)
 
@@ -70,7 +70,7 @@ async def test_messages_committed_before_a_death_are_not_requested_again(
         fate = Fate(tmp_path / "out", 30)
         assert await dies(service.session, fate, Plan(everything=True), monkeypatch, workers=1) is None
         rest = await export(service.session, fate.out)
-        assert_whole(fate.out, service.expected())
+        assert_complete(fate.out, service.expected())
     assert 0 < rest.written < whole.written
     assert rest.requests < whole.requests
 
@@ -84,10 +84,10 @@ async def test_a_loss_of_power_at_any_instant(tmp_path: Path, monkeypatch: pytes
             if await dies(service.session, fate, plan, monkeypatch, workers=2) is not None:
                 break
             if says_complete(fate.out):
-                assert_whole(fate.out, expected, dead=True)
+                assert_complete(fate.out, expected, dead=True)
             report = await export(service.session, fate.out)
             assert report.complete, (at, fate.asked[-1], report)
-            assert_whole(fate.out, expected)
+            assert_complete(fate.out, expected)
     assert fate.count > 40
 
 
@@ -103,12 +103,12 @@ async def test_a_death_while_files_are_full_and_the_next_are_begun(
             if await dies(service.session, fate, Plan(everything=True), monkeypatch) is not None:
                 break
             assert (await export(service.session, fate.out)).complete
-            assert_whole(fate.out, expected)
+            assert_complete(fate.out, expected)
         assert len(files_of(fate.out)) > 2
 
 
 async def first_export(service: Served, out: Path, plan: Plan) -> list[bytes]:
-    await service.export_whole(out, plan)
+    await service.export_complete(out, plan)
     return service.expected()
 
 
@@ -132,10 +132,10 @@ async def test_killed_while_edited_messages_take_their_places(
             if await dies(service.session, fate, None, monkeypatch, recheck=10**9) is not None:
                 break
             if says_complete(out) and manifest_of(out).deleted == ["20"]:
-                assert_whole(out, expected, dead=True)
+                assert_complete(out, expected, dead=True)
             report = await export(service.session, out, recheck=10**9)
             assert report.complete, (at, fate.asked[-1], report)
-            assert_whole(out, expected)
+            assert_complete(out, expected)
             assert sorted(history_of(out)) == sorted(older), (at, fate.asked[-1])
             assert manifest_of(out).deleted == ["20"]
     assert "replace" in fate.asked
@@ -174,7 +174,7 @@ async def test_two_deaths_of_a_recheck_leave_each_older_version_once(
 
         assert await dies(service.session, FateAt(out, is_written), None, monkeypatch, recheck=10**9) is None
         assert await dies(service.session, FateAt(out, "replace".__eq__), None, monkeypatch) is None
-        await service.export_whole(out)
+        await service.export_complete(out)
         assert sorted(history_of(out)) == sorted(older)
     assert verify(out).ok
     assert not (out / "damaged").exists()
@@ -207,7 +207,7 @@ async def test_an_older_journal_and_manifest_continue_beside_the_files_of_their_
             shutil.copytree(tmp_path / "first", out)
             shutil.copytree(copy, out, dirs_exist_ok=True)
             assert (await export(service.session, out, recheck=10**9)).complete, at
-            assert_whole(out, service.expected())
+            assert_complete(out, service.expected())
             assert sorted(history_of(out)) == sorted(older), at
             shutil.rmtree(out)
     assert len(copies) > 20
@@ -231,6 +231,6 @@ async def test_a_death_in_a_recheck_needs_no_second_one(
                 break
             assert (await export(service.session, out)).complete
             newest.append(bool(history_of(out)))
-            assert_whole(out, expected if newest[-1] else before)
+            assert_complete(out, expected if newest[-1] else before)
         assert newest == sorted(newest), "once begun, always ended"
         assert newest.count(True) > 1

@@ -55,7 +55,7 @@ async def test_a_key_that_is_revoked_in_the_middle(tmp_path: Path, monkeypatch: 
         assert set(raws) <= set(service.expected())
         assert len(raws) == len(set(raws))
         service.emulator.weather.clear()
-        report = await service.export_whole(tmp_path / "out")
+        report = await service.export_complete(tmp_path / "out")
         assert report.written == 150 - len(raws)
 
 
@@ -73,7 +73,7 @@ async def test_a_cancel_keeps_the_fetched_pages(after: int, tmp_path: Path) -> N
         assert len(raws) == len(set(raws))
         assert not manifest_of(tmp_path / "out").complete
         service.emulator.weather.clear()
-        report = await service.export_whole(tmp_path / "out")
+        report = await service.export_complete(tmp_path / "out")
         assert report.written == 150 - len(raws)
 
 
@@ -103,7 +103,7 @@ async def test_a_cancel_at_any_turn_of_the_loop_releases_the_folder(turns: int, 
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
-        await service.export_whole(tmp_path / "out", Plan(**MIXED))
+        await service.export_complete(tmp_path / "out", Plan(**MIXED))
 
 
 class FullDisk(Disk):
@@ -178,7 +178,7 @@ async def test_a_full_disk(
         raws = list(read_raw(tmp_path / "out"))  # what is torn was never committed
         assert len(raws) == len(set(raws))
         assert set(raws) <= set(service.expected())
-        report = await service.export_whole(tmp_path / "out")
+        report = await service.export_complete(tmp_path / "out")
         news = Counter(each.run for each in changes(tmp_path / "out"))
         assert news == +Counter({1: len(raws), 2: report.written})
 
@@ -218,7 +218,7 @@ async def test_no_room_for_the_journal_is_an_oserror_too(
             wrap_connections(patched, storage, lambda db: FullJournal(db, statement))
             with pytest.raises(OSError, match="No space left"):
                 await export(service.session, tmp_path / "out", Plan(**MIXED))
-        await service.export_whole(tmp_path / "out", Plan(**MIXED))
+        await service.export_complete(tmp_path / "out", Plan(**MIXED))
 
 
 async def test_the_end_of_a_run_settles_a_seal_that_a_publication_could_not_end(
@@ -344,4 +344,4 @@ async def test_an_export_that_is_cancelled_twice_releases_its_folder(sync: int, 
         gate.open()
         with pytest.raises(asyncio.CancelledError):
             await work
-        await service.export_whole(tmp_path / "out", Plan(all_users=True))
+        await service.export_complete(tmp_path / "out", Plan(all_users=True))

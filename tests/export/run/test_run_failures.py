@@ -11,7 +11,7 @@ from chatrest.emulator import Fault, OutgoingReply, Status
 from chatrest.emulator.service.handler_input import ServiceRequest as Request
 from chatrest.export import Plan, Progress, export
 from chatrest.export.folder.journal import NAME as JOURNAL, Journal
-from tests.support.export_runs import assert_holds, assert_proven, assert_whole, served
+from tests.support.export_runs import assert_complete, assert_holds, assert_proven, served
 from tests.support.small_service import Record, SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
@@ -71,10 +71,10 @@ async def test_a_listed_deactivated_user_does_not_make_an_export_incomplete(
             report = await export(service.session, tmp_path / "out", Plan(all_users=True), progress=progress)
             assert (report.complete, report.deleted_users) == (True, ["user eve"])
             assert failed == {0}
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
         service.emulator.weather.clear()
         service.store.add_message("eve", "ann", "back again")
-        await service.export_whole(tmp_path / "out")
+        await service.export_complete(tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ async def test_messages_of_a_refused_source_are_read_from_the_other_user(tmp_pat
         assert_holds(tmp_path / "out", service.expected(others))
         service.emulator.weather.clear()
         service.store.add_message("ann", "bob", "back again")
-        report = await service.export_whole(tmp_path / "out")
+        report = await service.export_complete(tmp_path / "out")
 
 
 async def test_a_user_deleted_during_the_run_is_looked_up_in_the_user_list(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from chatrest.export.folder.manifest import NAME as MANIFEST
 from chatrest.export.run.folder_run import export_folder
 from chatrest.export.store.disk import Disk
 from tests.support.cases import loop_over
-from tests.support.export_runs import MIXED, assert_whole, manifest_of, records, served
+from tests.support.export_runs import MIXED, assert_complete, manifest_of, records, served
 
 pytestmark = pytest.mark.usefixtures("small_pages", "tidy")
 
@@ -36,7 +36,7 @@ async def test_one_of_several_exports_that_begin_at_the_same_time_runs(tmp_path:
             for error in errors:
                 assert isinstance(error, RequestInvalidError), error
                 assert "another export is writing here" in str(error)
-            assert_whole(out, service.expected())
+            assert_complete(out, service.expected())
 
 
 def data_files(out: Path) -> list[Path]:
@@ -167,7 +167,7 @@ async def test_a_finished_export_stays_complete_if_a_later_run_gets_no_page(
             await export(service.session, tmp_path / "out")
         assert (tmp_path / "out" / MANIFEST).read_bytes() == before
         service.emulator.weather.clear()
-        assert (await service.export_whole(tmp_path / "out")).written == 1
+        assert (await service.export_complete(tmp_path / "out")).written == 1
 
 
 async def test_a_folder_that_cannot_be_written_to_is_named(

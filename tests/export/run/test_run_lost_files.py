@@ -10,8 +10,8 @@ from chatrest.errors import ChatRestError
 from chatrest.export import Plan, export, verify
 from tests.support.damaged_exports import MIXED
 from tests.support.export_runs import (
+    assert_complete,
     assert_holds,
-    assert_whole,
     edit,
     files_of,
     forget_user,
@@ -31,13 +31,13 @@ def halve(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-@pytest.mark.parametrize("harm", [halve, shorten])
-async def test_files_that_were_harmed_are_read_again(harm: Callable[[Path], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", [halve, shorten])
+async def test_files_that_were_harmed_are_read_again(change: Callable[[Path], None], tmp_path: Path) -> None:
     async with served(75, loose=False) as service:
         await export(service.session, tmp_path / "out", Plan(**MIXED, compress="zstd", partition="month"))
         for path in files_of(tmp_path / "out"):
-            harm(path)
-        report = await service.export_whole(tmp_path / "out")
+            change(path)
+        report = await service.export_complete(tmp_path / "out")
         assert report.written > 0
         assert (await export(service.session, tmp_path / "out")).written == 0
 
@@ -55,7 +55,7 @@ async def test_the_lost_file_of_a_deleted_user_is_reported(tmp_path: Path) -> No
         assert not report.complete
 
 
-async def test_messages_that_no_source_shows_any_more_are_taken_from_the_damaged_file(tmp_path: Path) -> None:
+async def test_messages_that_no_source_shows_are_read_from_the_damaged_file(tmp_path: Path) -> None:
     async with served(60) as service:
         expected = service.expected()
         await export(service.session, tmp_path / "out", Plan(everything=True))
@@ -63,7 +63,7 @@ async def test_messages_that_no_source_shows_any_more_are_taken_from_the_damaged
         shorten(part_of(tmp_path / "out", "messages"))
         report = await export(service.session, tmp_path / "out")
         assert (report.complete, report.written, report.missing) == (True, 60, 0)
-        assert_whole(tmp_path / "out", expected)
+        assert_complete(tmp_path / "out", expected)
 
 
 async def test_a_lost_history_is_reported_by_the_next_run_and_each_verify(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_a_lost_history_is_reported_by_the_next_run_and_each_verify(tmp_pa
         history.unlink()
         report = await export(service.session, out)
         assert (report.complete, report.written) == (True, 0)
-        assert_whole(out, service.expected())
+        assert_complete(out, service.expected())
         [warning] = report.warnings
         assert warning.startswith(f"{history.name} was lost or damaged, with older versions of messages")
         assert (await export(service.session, out)).warnings == []
@@ -85,11 +85,11 @@ async def test_a_lost_history_is_reported_by_the_next_run_and_each_verify(tmp_pa
 
 
 def flip(share: float) -> Callable[[bytes], bytes]:
-    def harm(data: bytes) -> bytes:
+    def change(data: bytes) -> bytes:
         at = int(len(data) * share)
         return data[:at] + bytes([data[at] ^ 64]) + data[at + 1 :]
 
-    return harm
+    return change
 
 
 def misspell(data: bytes) -> bytes:
@@ -99,7 +99,7 @@ def misspell(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("shape", "harm"),
+    ("shape", "change"),
     [
         ({"compress": "none"}, misspell),
         ({"format": "parquet", "compress": "none"}, misspell),
@@ -107,13 +107,13 @@ def misspell(data: bytes) -> bytes:
     ],
 )
 async def test_a_recheck_reads_messages_of_a_damaged_file_after_a_move(
-    shape: dict[str, Any], harm: Callable[[bytes], bytes], tmp_path: Path
+    shape: dict[str, Any], change: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     async with served(50, loose=False) as service:
         await export(service.session, out, Plan(everything=True, **shape), workers=1)
         path, *_ = files_of(out)
-        damaged = harm(path.read_bytes())
+        damaged = change(path.read_bytes())
         path.write_bytes(damaged)
         edit(service.store, 2, "edited")
         with pytest.raises(ChatRestError, match=f"{path.name}.*(move|`chatrest verify` says)"):
@@ -121,5 +121,5 @@ async def test_a_recheck_reads_messages_of_a_damaged_file_after_a_move(
         assert path.read_bytes() == damaged
         assert not verify(out).ok
         path.rename(tmp_path / "elsewhere")
-        await service.export_whole(out)
+        await service.export_complete(out)
         assert verify(out).ok

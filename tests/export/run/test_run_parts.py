@@ -205,7 +205,7 @@ async def test_the_run_of_a_report_is_a_position_for_changes(part: int | None, t
     assert [*changes(tmp_path, after=second.run)] == []
 
 
-async def test_the_last_run_of_parts_is_all_that_they_did_since_the_users_were_listed(tmp_path: Path) -> None:
+async def test_the_last_run_of_parts_is_all_work_since_the_listing_of_users(tmp_path: Path) -> None:
     async with served(300) as service:
         report = await export(service.session, tmp_path, parts=3)
         run = facts_of(str(tmp_path)).last_run

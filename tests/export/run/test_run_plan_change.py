@@ -9,7 +9,7 @@ import pytest
 from chatrest import App, AsyncSession, AuthenticationError, RequestInvalidError
 from chatrest.export import Plan, Report, estimate, export, read, runs, verify
 from chatrest.export.folder.manifest import read as read_manifest
-from tests.support.export_runs import START, USERS, Served, assert_whole, hide, served, to_user
+from tests.support.export_runs import START, USERS, Served, assert_complete, hide, served, to_user
 from tests.support.small_service import SmallService, talk
 
 pytestmark = pytest.mark.usefixtures("small_pages")
@@ -80,7 +80,7 @@ async def test_a_run_of_some_sources_keeps_the_plan_and_reports_the_others(tmp_p
         assert {each.id for each in read(out)} & {"7000", "7001"} == {"7000"}
         last = await export(service.session, out)
         assert (last.complete, last.written, last.kept, last.only) == (True, 1, [], [])
-        assert_whole(out, service.expected())
+        assert_complete(out, service.expected())
         assert [each.complete for each in runs(out)] == [True, False, True]
 
 
@@ -152,7 +152,7 @@ async def test_a_window_alone_is_read_and_covers_nothing(tmp_path: Path) -> None
         wider = Plan(since=START - 1)
         with pytest.raises(RequestInvalidError, match="the window begins before that of the folder's plan"):
             await export(service.session, out, wider, only=True)
-        await service.export_whole(out)
+        await service.export_complete(out)
 
 
 async def test_a_new_folder_has_no_part_to_read(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ async def test_a_window_becomes_wider(windows: list[tuple[int | None, int | None
             assert report.complete
             low = max(1, (since or START) - START)
             high = until - START if until else high or 100  # which stays where it is not given
-            assert_whole(tmp_path / "out", service.expected(range(low, min(100, high) + 1)))
+            assert_complete(tmp_path / "out", service.expected(range(low, min(100, high) + 1)))
 
 
 async def test_a_recheck_in_the_run_that_widens_the_window_finds_the_edits(tmp_path: Path) -> None:

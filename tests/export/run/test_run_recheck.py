@@ -15,7 +15,7 @@ from tests.support.damaged_exports import MIXED
 from tests.support.export_runs import (
     MONTH,
     START,
-    assert_whole,
+    assert_complete,
     edit,
     files_of,
     hide,
@@ -45,7 +45,7 @@ async def test_edited_messages_are_replaced_and_older_versions_stored(tmp_path: 
         assert report.complete
         assert (report.changed, report.deleted, report.written) == (4, 0, 0)
         assert report.messages == 75
-        assert_whole(tmp_path / "out", service.expected())
+        assert_complete(tmp_path / "out", service.expected())
         assert sorted(history_of(tmp_path / "out")) == sorted(older)
         entries = manifest_of(tmp_path / "out").files
         assert sum(entry.messages for entry in entries if entry.role == "history") == 4
@@ -73,7 +73,7 @@ async def test_a_recheck_reads_only_so_far_back(tmp_path: Path) -> None:
         report = await export(service.session, tmp_path / "out", recheck=100)
         assert (report.changed, report.deleted) == (1, 1)
         assert manifest_of(tmp_path / "out").deleted == ["56"]
-        assert_whole(tmp_path / "out", [*service.expected([*range(1, 5), *range(6, 61)]), *old])
+        assert_complete(tmp_path / "out", [*service.expected([*range(1, 5), *range(6, 61)]), *old])
         report = await export(service.session, tmp_path / "out", recheck=MONTH)
         assert (report.changed, report.deleted) == (1, 1)  # what is newly found
         assert manifest_of(tmp_path / "out").deleted == ["6", "56"]
@@ -122,7 +122,7 @@ async def test_a_message_deleted_by_the_author_is_replaced_and_one_not_shown_nam
         report = await export(service.session, tmp_path / "out", recheck=ALL)
         assert (report.complete, report.changed, report.deleted) == (True, 0, 5)
         assert manifest_of(tmp_path / "out").deleted == ["13", "14", "74", "75"]
-        assert_whole(tmp_path / "out", service.expected(range(1, 76)))
+        assert_complete(tmp_path / "out", service.expected(range(1, 76)))
         assert history_of(tmp_path / "out") == [raw]
         report = await export(service.session, tmp_path / "out", recheck=ALL)
         assert (report.changed, report.deleted) == (0, 0)  # they were found before
@@ -153,7 +153,7 @@ async def test_a_recheck_adds_messages_that_were_not_shown_before(tmp_path: Path
         sender = json.loads(service.expected([20])[0])["sender"]
         show(service.store, 20, "*", f"u:{sender}")
         assert (await export(service.session, tmp_path / "out")).complete
-        await service.export_whole(tmp_path / "out", recheck=ALL)
+        await service.export_complete(tmp_path / "out", recheck=ALL)
 
 
 @pytest.mark.parametrize("pages", [4, 9])
@@ -167,7 +167,7 @@ async def test_a_recheck_of_an_export_with_holes_writes_nothing_twice(
         with pytest.raises(AuthenticationError):
             await export(service.session, tmp_path / "out", Plan(everything=True), workers=3)
         service.emulator.weather.clear()
-        await service.export_whole(tmp_path / "out", recheck=ALL)
+        await service.export_complete(tmp_path / "out", recheck=ALL)
 
 
 async def test_a_longer_recheck_replaces_an_interrupted_one(
@@ -179,7 +179,7 @@ async def test_a_longer_recheck_replaces_an_interrupted_one(
         with pytest.raises(AuthenticationError):
             await export(service.session, tmp_path / "out", recheck=100)
         edit(service.store, 5, "edited")
-        await service.export_whole(tmp_path / "out", recheck=MONTH)
+        await service.export_complete(tmp_path / "out", recheck=MONTH)
 
 
 async def test_a_source_refused_in_a_recheck_is_reported_and_read_by_a_later_run(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ async def test_a_source_refused_in_a_recheck_is_reported_and_read_by_a_later_run
         assert not report.complete
         assert [failure.source for failure in report.failed] == ["user cat"]
         service.emulator.weather.clear()
-        report = await service.export_whole(tmp_path / "out")
+        report = await service.export_complete(tmp_path / "out")
 
 
 async def test_an_edit_that_was_noted_before_a_death_does_not_undo_a_newer_one(
@@ -214,4 +214,4 @@ async def test_an_edit_that_was_noted_before_a_death_does_not_undo_a_newer_one(
             ]:  # one that waits to take its place, too
                 path.unlink()
             edit(service.store, 9, "third version")
-            await service.export_whole(out)
+            await service.export_complete(out)

@@ -207,7 +207,7 @@ def test_where_no_bag_can_be_made(bag: Path, out: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("second*"))
 
 
-def test_an_export_that_is_being_written_is_refused_and_one_that_was_is_sealed(tmp_path: Path) -> None:
+def test_a_running_export_is_refused_and_a_finished_one_sealed(tmp_path: Path) -> None:
     with StoredExport(tmp_path / "out", Plan(users=["ann"])) as stored:
         stored.begin_manifest()
         stored.commit({"user ann": [record(number) for number in range(1, 6)]})

@@ -96,7 +96,7 @@ def test_a_lost_journal_is_rebuilt_from_the_files(folder: Path, format: str, par
         live(folder, format, partition, safe, DyingDisk(fate))
     fate.rise()
     forget_journal(folder)
-    check_life(folder, format, partition, safe, is_journal_whole=False)
+    check_life(folder, format, partition, safe, is_journal_complete=False)
 
 
 def test_an_uncommitted_end_is_adopted_as_far_as_readable(folder: Path) -> None:

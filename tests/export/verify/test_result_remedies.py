@@ -122,7 +122,7 @@ def had(out: Path) -> tuple[Counter[bytes], Counter[bytes]]:
     return Counter(read_raw(out)), Counter(history_of(out))
 
 
-def follow(problem: Problem, out: Path, backup: Path | None) -> None:
+def apply_remedy(problem: Problem, out: Path, backup: Path | None) -> None:
     """Do what the advice says before a run, with a backup or without."""
     advice = problem.advice
     path, set_aside = out / problem.subject, out.parent / "kept"
@@ -201,7 +201,7 @@ async def test_an_advice_mends_and_loses_nothing(
         assert contents_of(out) == damaged
     once = advice in (Remedy.REBUILD, Remedy.NEW_FOLDER, Remedy.KEEP_OUT)  # for the folder as a whole
     for problem in problems[:1] if once else problems:
-        follow(problem, out, backup if has_backup else None)
+        apply_remedy(problem, out, backup if has_backup else None)
     assert (await export(service.session, out, tables=["users"])).complete
     result = verify(out)
     assert (result.ok, result.problems) == (True, [])

@@ -454,7 +454,7 @@ def test_an_entry_that_was_edited(out: Path, changes: dict[str, Any]) -> None:
     assert {each.subject for each in verify(out).problems} > {JOURNAL}
 
 
-def test_a_source_that_has_failed_and_is_not_in_the_plan_any_more_is_no_problem(out: Path) -> None:
+def test_a_failed_source_that_left_the_plan_is_no_problem(out: Path) -> None:
     change_vouched(out, f"UPDATE sources SET state = 'failed', error = '403', asked = 0 WHERE number = {ANN}")
     result = verify(out)
     assert result.ok

@@ -33,7 +33,15 @@ from tests.support.damaged_exports import (
     places_of,
     vouch_for_journal,
 )
-from tests.support.export_runs import Served, assert_whole, files_of, manifest_of, one_thread, raws_of, served
+from tests.support.export_runs import (
+    Served,
+    assert_complete,
+    files_of,
+    manifest_of,
+    one_thread,
+    raws_of,
+    served,
+)
 from tests.support.stored_exports import StoredRuns, record
 
 APP_ID = "emulated"
@@ -73,7 +81,7 @@ async def test_an_export_with_an_older_journal_than_files_is_continued(name: str
         assert result.problems[0].remedy == f"run `chatrest export {out}` again"
         assert result.messages == len(list(read_raw(out))) == 60, "the manifest's files are read"
         assert (await estimate(service.session, None, out)).messages <= 20
-        await service.export_whole(out)
+        await service.export_complete(out)
     assert verify(out).ok
 
 
@@ -91,7 +99,7 @@ async def test_files_newer_than_journal_and_manifest_are_taken_over(name: str, t
         assert all(problem.advice is Remedy.RUN for problem in unknown)
         report = await export(service.session, out)
         assert (report.complete, report.written) == (True, 20)
-        assert_whole(out, service.expected())
+        assert_complete(out, service.expected())
     contents = {path.read_bytes() for path in out.rglob("*") if path.is_file()}
     assert newer <= contents
     assert verify(out).ok
@@ -135,7 +143,7 @@ async def test_files_that_a_system_leaves_are_a_note(tmp_path: Path) -> None:
     assert all((out / name).exists() for name in left)
 
 
-def test_a_journal_with_edited_rows_or_none_is_refused_before_anything_is_written(out: Path) -> None:
+def test_a_journal_with_edited_or_no_rows_is_refused_before_any_write(out: Path) -> None:
     change_journal(out, "UPDATE covered SET last = last + 1 WHERE source = 1")
     assert "is not as the last run left it" in refusal(out)
     with closing(sqlite3.connect(out / JOURNAL)) as db, db:
@@ -183,7 +191,7 @@ async def test_a_run_that_was_killed_before_its_manifest_can_be_continued(tmp_pa
         assert problem.kind == "incomplete"
         assert "a run has begun since it was written" in problem.text
         service.store.add_message("ann", "bob", text="later")
-        await service.export_whole(out)
+        await service.export_complete(out)
     assert verify(out).ok
 
 
