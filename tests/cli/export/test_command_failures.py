@@ -141,7 +141,13 @@ def test_an_interrupt_in_any_phase_says_how_to_continue(phase: Phase) -> None:
     with pytest.raises(KeyboardInterrupt) as caught, _resume_hint("a b", options, progress):
         raise KeyboardInterrupt
     [advice] = caught.value.__notes__
-    if phase in (Phase.BEGINNING, Phase.WAITING_FOR_LEASE, Phase.COPYING_FROM_STORE):
+    has_no_plan = (
+        Phase.BEGINNING,
+        Phase.WAITING_FOR_LEASE,
+        Phase.WAITING_FOR_PROCESS,
+        Phase.COPYING_FROM_STORE,
+    )
+    if phase in has_no_plan:
         assert advice == "run the same command again"
     else:
         assert advice.startswith("continue with: ")
