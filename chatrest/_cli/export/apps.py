@@ -17,7 +17,7 @@ from ...errors import AuthenticationError, ExportIncompleteError, RequestInvalid
 from .. import streams
 from ..environment import can_continue, continuation, error_text, option_names, proxy, run
 from ..streams import ProgressLine, regularly
-from .summary import failure_lines, skipped_words, state_words
+from .status import failure_lines, skipped_words, state_words
 
 if TYPE_CHECKING:
     from ...export import Plan

@@ -34,7 +34,7 @@ from ..command_options import (
 from ..environment import can_continue, continuation, proxy, root_option, run, session
 from ..streams import ProgressLine, regularly
 from .apps import export_apps
-from .summary import Totals, estimate_facts, failure_lines, place_of, summary
+from .status import Totals, estimate_facts, failure_lines, place_of, summary
 
 if TYPE_CHECKING:
     from ...export import Plan, Progress, Report

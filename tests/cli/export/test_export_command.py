@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from chatrest._cli.export import export_command as command_module
 from chatrest._cli.export.copies import DELETED
 from chatrest._cli.export.export_command import TABLES, WORKERS, _files, export
-from chatrest._cli.export.summary import Totals, attachments_text, summary
+from chatrest._cli.export.status import Totals, attachments_text, summary
 from chatrest._cli.root import root
 from chatrest.database import Deleted
 from chatrest.export import AttachmentCounts, Plan, Progress, Report
