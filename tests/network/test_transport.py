@@ -47,9 +47,6 @@ async def transport() -> AsyncIterator[Transport]:
 METHODS = ("GET", "PUT", "DELETE", "POST", "PATCH")
 
 
-# ── replies ──
-
-
 async def test_a_reply_has_status_headers_and_body(transport: Transport) -> None:
     async with FaultyServer(reply(b'{"a":1}', 201, x_rate_limit="7")) as server:
         got = await transport.exchange(asked(server), TIMES)
@@ -99,9 +96,6 @@ async def test_proxies_and_credentials_of_the_environment_are_ignored(
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
             monkeypatch.setenv(name, "http://127.0.0.1:1")
         assert (await transport.exchange(asked(server), TIMES)).status == 200
-
-
-# ── no connection ──
 
 
 async def test_a_refused_port(transport: Transport) -> None:
@@ -219,9 +213,6 @@ async def test_a_proxy_that_refuses_the_tunnel_sent_nothing() -> None:
     assert KEY not in str(proxy.requests)
 
 
-# ── was anything sent? ──
-
-
 async def test_an_error_shows_if_the_request_was_sent(transport: Transport) -> None:
     async with FaultyServer(reset) as server:
         with pytest.raises(TransportError) as lost:
@@ -245,9 +236,6 @@ async def test_a_cancelled_error_shows_if_the_request_was_sent(transport: Transp
         with pytest.raises(asyncio.CancelledError) as before:
             await task
     assert [getattr(each.value, "sent", None) for each in (under_way, before)] == [True, False]
-
-
-# ── no reply, or half of one ──
 
 
 async def drip(peer: Peer) -> None:
@@ -353,9 +341,6 @@ async def test_a_reply_that_cannot_be_read(transport: Transport, method: str, st
         assert len(server.requests) == 1
 
 
-# ── nothing is sent twice, and no reply is taken for another's ──
-
-
 @loop_over("method", METHODS)
 async def test_a_lost_idle_connection_is_an_error_and_not_replaced_silently(
     transport: Transport, method: str
@@ -436,9 +421,6 @@ async def test_an_unrequested_reply_on_an_idle_connection_is_ignored(
 def test_plain_headers_are_case_insensitive_and_have_no_secrets() -> None:
     headers = plain_headers(CIMultiDict({"X-Echo": f"your {KEY.upper()}", "Date": "now"}), (KEY,))
     assert (headers["x-echo"], headers["DATE"]) == ("your [hidden]", "now")
-
-
-# ── a reply is read up to the cap, before and after decompression ──
 
 
 @pytest.mark.parametrize("over", [0, 1])

@@ -58,8 +58,6 @@ def check(cursor: Cursor, listing: Listing[Any], goal: Any, options: Any) -> Non
     assert result == goal or (isinstance(goal, str) and isinstance(result, str) and goal in result)
 
 
-# ── the end ──
-
 NOWHERE = [None, 0, "0", "", UNSET]
 
 
@@ -143,9 +141,6 @@ def test_empty_pages_in_a_row_are_counted() -> None:
     assert step_over(FIVE, page(6, cursor=position(7)), empty_pages=3).memory.empty_pages == 0
 
 
-# ── errors ──
-
-
 def test_the_items_of_a_page_are_returned_before_an_error() -> None:
     unreadable = Listing([Item("7")], Meta(), b"{}", position_fault="meta.next: no object")
     for listing, ids, error in (
@@ -184,8 +179,6 @@ def test_a_cursor_that_goes_back_is_an_error(affix: str, back: int, ids: tuple[s
     result = next_position(at(affix=affix, id="5", last="5"), page(*ids, cursor=position(back, affix)))
     assert "goes back" in str(result)
 
-
-# ── the next position ──
 
 DOWN = at(affix="prepend", id="9")
 BOTH = page(6, 7, next=position("7"), previous=position("6", "prepend"))
@@ -276,8 +269,6 @@ def test_a_numbered_page_that_repeats_another_gives_nothing_and_ends() -> None:
     assert (third.items, third.next, third.error) == ([], None, None)
 
 
-# ── positions that are lost, and ends that are documented ──
-
 BCD = page("b", "c", "d")
 WAY_BACK = page("b", "c", "d", previous=position(affix="prepend", updated_at=8))
 BY_TIME = {"facts": facts_for(3, paging=BY_NEXT)}
@@ -316,9 +307,6 @@ def test_a_page_that_names_no_next_one_is_the_last_where_that_is_documented(plac
     listing = page("u", "v", "w", **meta)
     assert next_position(place, listing, CURSORS) is None
     assert next_position(place, listing, UPDATES) is not None
-
-
-# ── items that have a position themselves ──
 
 
 class Dated(Struct, frozen=True):
@@ -374,8 +362,6 @@ AT_7 = unordered(affix="append", createdAt="7", last="x2")
 def test_dated_items(case: str, cursor: Cursor, listing: Any, goal: Any, options: Any) -> None:
     check(cursor, listing, goal, options)
 
-
-# ── page numbers that are ignored ──
 
 LED = page("a", "b", top_level=Position("append", updated_at=9))
 LED_AND_COUNTED = structs.replace(LED, meta=Meta(pagination=Pagination(1, 2, 2, 1, 1)))

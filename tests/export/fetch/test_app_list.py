@@ -265,9 +265,7 @@ async def test_group_messages_that_their_sender_shows_come_from_the_apps_list(tm
         assert_complete(tmp_path / "out", service.expected())
 
 
-async def test_group_messages_missing_from_the_sender_are_requested_per_source(
-    tmp_path: Path,
-) -> None:
+async def test_group_messages_missing_from_the_sender_are_requested_per_source(tmp_path: Path) -> None:
     async with served(fill_in=fill_members) as service:
         service.emulator.weather.add(WithoutGroups(route="messages.list_user"))
         await export(service.session, tmp_path / "out")
