@@ -281,7 +281,6 @@ def check_manifest_is_lost(address: str, names: Iterable[str], is_own: Callable[
 
 
 def rebuild_hint(address: str) -> str:
-    """Return the way to an export whose manifest in the store was lost or damaged."""
     return (
         f"restore an earlier version of {MANIFEST}; or copy all that is below {address} to a new folder "
         "DIR/export, rename the newest journal-….sqlite there to journal.sqlite, and export with "

@@ -144,7 +144,6 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_option(name: str, value: object) -> Any:
-    """Return the value of an option, as calls use it; raises `RequestInvalidError` for a wrong one."""
     return _OPTIONS[name][1](name, value)
 
 

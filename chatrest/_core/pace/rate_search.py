@@ -113,7 +113,6 @@ class Strike(Struct, frozen=True, kw_only=True):
     """The part of the hold that may not have been needed."""
 
     def bracket(self) -> tuple[float, float]:
-        """Return the rates between which the limit is."""
         low = self.accepted / self.seconds
         high = self.accepted / max(self.seconds - self.unneeded, self.seconds / 100)
         if self.rate is None:

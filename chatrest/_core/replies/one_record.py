@@ -50,11 +50,9 @@ class OneRecord(Struct, Generic[T], frozen=True):
         return self.leniently(body) if item is None else item
 
     def strictly(self, body: bytes) -> T | None:
-        """Return the record of a reply that is as documented; None for any other."""
         return None if self.is_bare else self.kind.single(body)
 
     def leniently(self, body: bytes) -> T:
-        """Return the record of a reply that is not as documented; errors as for the call."""
         try:
             raw, path = self._find(body)
         except ReplyUnreadableError:

@@ -56,11 +56,9 @@ class RecordCheck(Struct, frozen=True):
         return self.allowed.issuperset(_values(records, self.attribute))
 
     def mismatch(self, record: Any) -> str | None:
-        """Return the name of the filter that a record does not match; None if it matches."""
         return None if self.accepts(value_of(record, self.attribute), record) else self.name
 
     def accepts(self, value: Any, record: Any) -> bool:
-        """Return True if a record with this `value` of the member matches."""
         raise NotImplementedError
 
 

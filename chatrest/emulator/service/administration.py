@@ -50,7 +50,6 @@ def key_scope(store: Store, key: str) -> str:
 
 
 def _create_app(call: ServiceCall) -> Document:
-    """Add an app, which serves nothing, with a key of each scope."""
     app = add_document(call, call.store.documents.of(_APPS_PATH))
     keys = {scope: f"{app['id']}-{scope}" for scope in _KEY_NAMES}
     app["apiKeys"] = {

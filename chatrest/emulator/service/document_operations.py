@@ -249,7 +249,6 @@ def _complete(record: Any, document: Document, call: ServiceCall) -> Document:
 
 @cache
 def _required_members(record: Any) -> dict[str, Any]:
-    """Return the types of a struct's required members, by their names on the wire."""
     is_struct = isinstance(record, type) and issubclass(record, Struct)
     fields = structs.fields(record) if is_struct else ()
     return {each.encode_name: each.type for each in fields if each.required}

@@ -211,7 +211,6 @@ class MessageIndex:
         return ids
 
     def records(self, ids: Iterable[int], *, with_tags: bool = False) -> list[bytes]:
-        """Return the records of these ids, as they are served; their `tags` only `with_tags`."""
         return [
             self.messages[number].served(with_tags=with_tags) for number in ids if number in self.messages
         ]
