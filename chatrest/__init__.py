@@ -37,106 +37,83 @@ __all__ = [
 ]  # fmt: skip
 
 _NAMES: Final = {
-    "_core.pace.pacer": ("Pace",),
-    "_core.pace.retry": ("RetryPolicy",),
-    "_core.paging.cursor": ("Cursor",),
-    "_core.replies.one_record": ("parse",),
-    "_core.requests.arguments": ("Timeouts",),
-    "_fan_out.outcomes": ("Failure", "FanOutCounts", "Outcome", "Success"),
-    "_fan_out.stream": ("FanOut",),
-    "_models.agent_knowledge": (
-        "DiscoveredUrl", "KnowledgeAck", "KnowledgeRecord", "KnowledgeStatuses", "KnowledgeText",
-        "PresignedUpload", "PresignedUploads", "ScrapedPage", "SourcePage", "UrlBatch", "WebsiteCrawl",
-    ),
-    "_models.agents": (
-        "Agent", "ApiTool", "AvailableModel", "CreatedAgent", "CreatedExternalAgent", "DeletedExternalTool",
-        "EnabledItems", "ExternalAgent", "ExternalTool", "FrontendAction", "McpServer", "ToolAction",
-        "ToolDefinition", "ToolIntegration", "ToolParameter", "ToolSearch", "Variable", "VariableUsage",
-    ),
-    "_models.apps": (
-        "ApiKey", "AppInfo", "MessageDataPoint", "MessageMetrics", "TimeRange", "Trigger", "UsageFigures",
-        "UsageMetrics", "Webhook",
-    ),
-    "_models.calls": ("CallRecord", "Transcription"),
-    "_models.conversations": ("Conversation", "ConversationParty"),
-    "_models.messages": (
-        "ActionMessage", "AddedMember", "CallMessage", "CustomMessage", "Flag", "InteractiveMessage",
-        "MediaMessage", "Message", "MessageCount", "MessageOutcome", "Reaction", "SentMessage", "TextMessage",
-        "UnknownMessage",
-    ),
-    "_models.moderation": (
-        "BlockedMessage", "KeywordList", "ModerationCondition", "ModerationFilter", "ModerationRule",
-        "Reason", "ReviewedMessage", "RuleRevision",
-    ),
-    "_models.notifications": (
-        "ContactDetails", "CustomProvider", "CustomPushProviders", "MutedConversations", "NotificationLog",
-        "NotificationPreferenceGroups", "NotificationPreferences", "NotificationSettings", "PushProviders",
-        "PushToken", "PushTokens", "SendgridProvider", "Timezone", "TwilioProvider",
-        "UserNotificationPreferences",
-    ),
-    "_models.outcomes": ("Ack", "ItemAck", "Outcomes"),
-    "_models.roles": ("Feature", "Permission", "PermissionMap", "PermissionOutcomes", "Role", "RoleSettings"),
-    "_models.users": (
-        "AuthToken", "DeactivatedUsers", "Group", "GroupOutcome", "Member", "MemberOutcome", "MemberScope",
-        "ReactivatedUsers", "User", "UserOutcome",
-    ),
-    "_network.pool": ("LimitState", "PoolState"),
-    "_network.session_options": ("RawReply",),
-    "_parameters.agent_knowledge": (
-        "DiscoveredUrlQuery", "KnowledgeQuery", "KnowledgeTextChanges", "NewKnowledgeText", "NewUpload",
-        "PageToScrape", "SourcePageQuery", "WebsiteToScrape",
-    ),
-    "_parameters.agents": (
-        "AgentChanges", "AgentQuery", "ApiToolChanges", "EnabledActions", "EnabledItemsQuery",
-        "ExternalAgentChanges", "ExternalToolChanges", "FrontendActionChanges", "IntegrationMeta",
-        "IntegrationQuery", "McpServerChanges", "NewAgent", "NewApiTool", "NewExternalAgent",
-        "NewExternalTool", "NewFrontendAction", "NewMcpServer", "NewToolParameter", "NewVariable",
-        "ToolQuery", "ToolSearchQuery", "VariableChanges", "VariableQuery",
-    ),
-    "_parameters.apps": (
-        "ApiKeyChanges", "ApiKeyQuery", "AppQuery", "NewApiKey", "NewApp", "NewWebhook", "WebhookChanges",
-        "WebhookQuery",
-    ),
-    "_parameters.checked": ("PageQuery",),
-    "_parameters.conversations": ("CallQuery", "ConversationPin", "ConversationQuery", "TranscriptionQuery"),
-    "_parameters.data_import": ("GroupImport", "MemberImport", "MessageImport", "UserImport"),
-    "_parameters.files": ("File",),
-    "_parameters.messages": (
-        "InteractionGoal", "MessageChanges", "MessageQuery", "MultipleReceivers", "NewAttachment",
-        "NewBotMessage", "NewMessage", "NewThreadMessage", "ThreadQuery",
-    ),
-    "_parameters.moderation": (
-        "ModerationQuery", "NewFlag", "NewKeywordList", "NewModeratedMessage", "NewReason", "NewRule",
-        "RuleCondition", "RuleFilter",
-    ),
-    "_parameters.notifications": (
-        "ApnsProvider", "ContactDetailsChanges", "ConversationToMute", "ConversationToUnmute",
-        "ConversationsToMute", "ConversationsToUnmute", "CustomEmailProviderChanges",
-        "CustomPushProviderChanges", "CustomSmsProviderChanges", "FcmProvider", "MutePreferences",
-        "NewCustomEmailProvider", "NewCustomPushProvider", "NewCustomSmsProvider", "NewPushToken",
-        "NewSendgridProvider", "NewTwilioProvider", "NotificationLogQuery", "PreferencesChanges",
-        "SendgridProviderChanges", "SettingsChanges", "TwilioProviderChanges",
-    ),
-    "_parameters.roles": ("NewRole", "NewRoleSettings", "RoleChanges"),
-    "_parameters.users": (
-        "FriendQuery", "GroupChanges", "GroupQuery", "MemberQuery", "NewGroup", "NewMembers", "NewUser",
-        "TokenChanges", "UserChanges", "UserQuery",
-    ),
-    "_walk.walk": ("Page", "TokenPage", "Walk"),
-    "app": ("App",),
-    "errors": (
-        "ActingUserIgnoredError", "ApiError", "AuthenticationError", "BadRequestError", "ChatRestError",
-        "ConflictError", "ConnectError", "CursorError", "DeadlineExceededError",
-        "DeadlineOutcomeUnknownError", "ExportIncompleteError", "FanOutError", "NotFoundError",
-        "OutcomeUnknownError", "PermissionDeniedError", "RateLimitError", "ReplyUnreadableError",
-        "RequestInvalidError", "RequestTimeoutError", "ServerError", "ServerOutcomeUnknownError",
-        "TransportError",
-    ),
-    "session": ("AsyncManagement", "AsyncSession"),
-    "times": ("to_datetime",),
-}  # fmt: skip
+    "_core.pace.pacer": "Pace",
+    "_core.pace.retry": "RetryPolicy",
+    "_core.paging.cursor": "Cursor",
+    "_core.replies.one_record": "parse",
+    "_core.requests.arguments": "Timeouts",
+    "_fan_out.outcomes": "Failure FanOutCounts Outcome Success",
+    "_fan_out.stream": "FanOut",
+    "_models.agent_knowledge": """
+    DiscoveredUrl KnowledgeAck KnowledgeRecord KnowledgeStatuses KnowledgeText PresignedUpload
+    PresignedUploads ScrapedPage SourcePage UrlBatch WebsiteCrawl""",
+    "_models.agents": """
+    Agent ApiTool AvailableModel CreatedAgent CreatedExternalAgent DeletedExternalTool EnabledItems
+    ExternalAgent ExternalTool FrontendAction McpServer ToolAction ToolDefinition ToolIntegration
+    ToolParameter ToolSearch Variable VariableUsage""",
+    "_models.apps": """
+    ApiKey AppInfo MessageDataPoint MessageMetrics TimeRange Trigger UsageFigures UsageMetrics Webhook""",
+    "_models.calls": "CallRecord Transcription",
+    "_models.conversations": "Conversation ConversationParty",
+    "_models.messages": """
+    ActionMessage AddedMember CallMessage CustomMessage Flag InteractiveMessage MediaMessage Message
+    MessageCount MessageOutcome Reaction SentMessage TextMessage UnknownMessage""",
+    "_models.moderation": """
+    BlockedMessage KeywordList ModerationCondition ModerationFilter ModerationRule Reason ReviewedMessage
+    RuleRevision""",
+    "_models.notifications": """
+    ContactDetails CustomProvider CustomPushProviders MutedConversations NotificationLog
+    NotificationPreferenceGroups NotificationPreferences NotificationSettings PushProviders PushToken
+    PushTokens SendgridProvider Timezone TwilioProvider UserNotificationPreferences""",
+    "_models.outcomes": "Ack ItemAck Outcomes",
+    "_models.roles": "Feature Permission PermissionMap PermissionOutcomes Role RoleSettings",
+    "_models.users": """
+    AuthToken DeactivatedUsers Group GroupOutcome Member MemberOutcome MemberScope ReactivatedUsers User
+    UserOutcome""",
+    "_network.pool": "LimitState PoolState",
+    "_network.session_options": "RawReply",
+    "_parameters.agent_knowledge": """
+    DiscoveredUrlQuery KnowledgeQuery KnowledgeTextChanges NewKnowledgeText NewUpload PageToScrape
+    SourcePageQuery WebsiteToScrape""",
+    "_parameters.agents": """
+    AgentChanges AgentQuery ApiToolChanges EnabledActions EnabledItemsQuery ExternalAgentChanges
+    ExternalToolChanges FrontendActionChanges IntegrationMeta IntegrationQuery McpServerChanges NewAgent
+    NewApiTool NewExternalAgent NewExternalTool NewFrontendAction NewMcpServer NewToolParameter
+    NewVariable ToolQuery ToolSearchQuery VariableChanges VariableQuery""",
+    "_parameters.apps": """
+    ApiKeyChanges ApiKeyQuery AppQuery NewApiKey NewApp NewWebhook WebhookChanges WebhookQuery""",
+    "_parameters.checked": "PageQuery",
+    "_parameters.conversations": "CallQuery ConversationPin ConversationQuery TranscriptionQuery",
+    "_parameters.data_import": "GroupImport MemberImport MessageImport UserImport",
+    "_parameters.files": "File",
+    "_parameters.messages": """
+    InteractionGoal MessageChanges MessageQuery MultipleReceivers NewAttachment NewBotMessage NewMessage
+    NewThreadMessage ThreadQuery""",
+    "_parameters.moderation": """
+    ModerationQuery NewFlag NewKeywordList NewModeratedMessage NewReason NewRule RuleCondition RuleFilter""",
+    "_parameters.notifications": """
+    ApnsProvider ContactDetailsChanges ConversationToMute ConversationToUnmute ConversationsToMute
+    ConversationsToUnmute CustomEmailProviderChanges CustomPushProviderChanges CustomSmsProviderChanges
+    FcmProvider MutePreferences NewCustomEmailProvider NewCustomPushProvider NewCustomSmsProvider
+    NewPushToken NewSendgridProvider NewTwilioProvider NotificationLogQuery PreferencesChanges
+    SendgridProviderChanges SettingsChanges TwilioProviderChanges""",
+    "_parameters.roles": "NewRole NewRoleSettings RoleChanges",
+    "_parameters.users": """
+    FriendQuery GroupChanges GroupQuery MemberQuery NewGroup NewMembers NewUser TokenChanges UserChanges
+    UserQuery""",
+    "_walk.walk": "Page TokenPage Walk",
+    "app": "App",
+    "errors": """
+    ActingUserIgnoredError ApiError AuthenticationError BadRequestError ChatRestError ConflictError
+    ConnectError CursorError DeadlineExceededError DeadlineOutcomeUnknownError ExportIncompleteError
+    FanOutError NotFoundError OutcomeUnknownError PermissionDeniedError RateLimitError
+    ReplyUnreadableError RequestInvalidError RequestTimeoutError ServerError ServerOutcomeUnknownError
+    TransportError""",
+    "session": "AsyncManagement AsyncSession",
+    "times": "to_datetime",
+}
 """The public names of each module; `__init__.pyi` has the same, for type checkers."""
-_HOME: Final = {name: home for home, names in _NAMES.items() for name in names}
+_HOME: Final = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

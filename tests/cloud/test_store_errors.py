@@ -35,8 +35,10 @@ class PanicError(Exception):
         (GenericError("HTTP error: error sending request\n kind: Connect,"), "no connection could be made"),
         (
             GenericError("Error performing PUT http://169.254.169.254/latest/api/token - status code: 403"),
-            "the environment variables have no credentials, and no metadata service gave any: expected "
-            "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
+            (
+                "the environment variables have no credentials, and no metadata service gave any: expected "
+                "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL"
+            ),
         ),
         (
             GenericError(f"OAuth error: token {SECRET} was refused"),

@@ -1,5 +1,6 @@
 """A worker that cannot run a part: the reason is named, and whose fault it is."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,7 +47,7 @@ async def test_a_worker_without_the_export_or_with_another_version_is_named(
             with pytest.raises(ClusterError, match=rf" does not see the export {tmp_path}: .*; {expected}$"):
                 await job.run(1)
         leave_parts(tmp_path)
-        url = clusters.url_of_workers()
+        url = os.environ.get("CHATREST_BASE_URL", "")
         work = PartWork(str(tmp_path), clusters.NIGHTS, "app", url, "0.0", clusters.ends)
         async with ClusterJob(client, "chatrest-2", work) as job:
             with pytest.raises(ClusterError, match=r" has chatrest .*: expected 0.0, as all machines "):
