@@ -38,6 +38,7 @@ from .items import COLOURS, MAX_SOURCE, MAX_TEXT, Dependencies, Item, Note, Quot
 from .zone import Zone
 
 _COLOURS: Final = tuple(f"c{number}" for number in range(COLOURS))
+_ISOLATES: Final = "\u2068\u2069"
 _MAX_LABEL: Final = 120
 _MAX_NAMES: Final = 8
 _QUOTED: Final = 1_000
@@ -248,11 +249,17 @@ class ItemMaker:
         return f"{by}: {action or 'action'} {about}".rstrip()
 
     def _actor(self, item: Item, data: dict[str, Any]) -> str:
-        return self._entity_name(object_of(data.get("entities")).get("by")) or item.sender.name
+        name = self._entity_name(object_of(data.get("entities")).get("by"))
+        return name or item.sender.name.strip(_ISOLATES)
 
     def _entity_name(self, wrapper: Any) -> str:
         entity = object_of(object_of(wrapper).get("entity"))
-        return self._name(entity.get("uid")) or text_of(entity.get("name")) or text_of(entity.get("guid"))
+        # Without isolates: the line that it is part of is made harmless as a whole, and would show them.
+        return (
+            self._name(entity.get("uid")).strip(_ISOLATES)
+            or text_of(entity.get("name"))
+            or text_of(entity.get("guid"))
+        )
 
     def _add_members(self, item: Item, record: ShownRecord, members: dict[str, Any]) -> None:
         data = object_of(members.get("data"))
