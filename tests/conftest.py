@@ -31,7 +31,7 @@ settings.load_profile("suite")
 
 # Hypothesis takes the constants of all modules that are imported by then into its examples: they would depend
 # on the order of the tests, and on any line of any module. To find the constants takes 0.4 s a worker, too.
-if not any(argument.startswith("--hypothesis-profile") for argument in sys.argv):
+if not any("explore" in argument for argument in sys.argv):
     providers._get_local_constants = lambda: providers._local_constants
 
 # The bytecode of tests and package is kept: each worker, and each process that a test starts, would compile

@@ -100,6 +100,9 @@ def test_a_second_loop_after_the_end_returns_nothing(
 def test_a_limited_walk_gives_the_first_items(server: Server, direction: Any, count: int) -> None:
     assume(server.inside != "shuffled")  # a smaller page may show another direction where none is said
     direction = asked_direction(server, direction)
+    # So does a page of one item, if its list runs against the direction, which neither side names.
+    is_named = direction is not None or server.position not in ("none", "null")
+    assume(count != 1 or server.inside == "along" or is_named)
     ids: list[str] = []
     assume(run(read(reset(server).walk(direction), ids)) is None)
     few: list[str] = []
