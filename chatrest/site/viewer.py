@@ -121,7 +121,7 @@ class Viewer:
             self._folder = Path(scratch, self._folder.parent.name, self._folder.name)
         try:
             self._update_site()
-        except OtherExportError:  # of the same name, or made again: all that is in it is made anew
+        except OtherExportError:  # of the same name, or made again: all that is in it is rebuilt
             self._remove_site()
             self._update_site()
 

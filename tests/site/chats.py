@@ -38,6 +38,7 @@ NAMES: Final = {
     "bob": "Bob \u202ebob",
     "eve/..": "Eve\"'><script>",
     "den": "The den & more",
+    "dana": "דנה כהן",
 }
 
 

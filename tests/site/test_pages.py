@@ -76,6 +76,20 @@ def test_a_message_is_shown_with_all_members(site: Path) -> None:
     assert [each for each in words if each not in text] == []
 
 
+def test_a_line_about_a_name_from_right_to_left_shows_no_codes(tmp_path: Path) -> None:
+    action = {"action": "added", "entities": {"by": person("dana"), "on": person("bob")}}
+    talk = [
+        message(1, "before", "dana"),
+        message(2, "", "dana", category="call", type="audio", data={"action": "initiated"}),
+        message(3, "", "dana", category="action", type="groupMember", data=action),
+    ]
+    site = make_site(tmp_path, talk)
+    text = Page(site / page_of(site, "before")).text
+    assert "דנה כהן: audio call" in text
+    assert "דנה כהן added Bob" in text
+    assert [each.name for each in site.rglob("*") if each.is_file() and b"U+2068" in each.read_bytes()] == []
+
+
 def test_each_kind_of_event_has_a_distinct_form(tmp_path: Path) -> None:
     session = {"sessionid": "call-1", "startedAt": START, "endedAt": START + 1234}
     call = {"category": "call", "type": "audio"}
