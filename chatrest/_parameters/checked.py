@@ -262,7 +262,6 @@ def _rule(hint: Any, is_end: bool) -> _Rule:
 
 
 def _types_in(hint: Any) -> Iterator[Any]:
-    """Yield a type, and all types inside of it."""
     yield hint
     for part in get_args(hint):
         if not isinstance(part, Meta):

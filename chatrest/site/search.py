@@ -255,7 +255,6 @@ def _shard(first: str, lines: list[str]) -> Shard:
 
 
 def _gaps(pages: list[int]) -> str:
-    """Return ascending page numbers as gaps and runs."""
     parts, last_page, start = list[str](), 0, 0
     while start < len(pages):
         end = start

@@ -60,8 +60,6 @@ class ListReply(Struct, Generic[T], frozen=True, gc=False):
 
 
 class _Positions(Struct, gc=False):
-    """The members of a reply that may hold a position, as served."""
-
     meta: Any = None
     cursor: Any = None
 

@@ -141,7 +141,6 @@ def delete_message(call: ServiceCall) -> Document:
 
 
 def _store_change(call: ServiceCall, message: NumberedMessage, action: str) -> Document:
-    """Store the changed message, and the action that shows the change; return the action."""
     store, actor = call.store, call.acting_user or APP
     at = max(call.now, store.last_sent_at)
     message.record.update({"updatedAt": at, f"{action}At": at, f"{action}By": actor})

@@ -168,8 +168,6 @@ def _sources_of(view: FolderView) -> list[Source]:
 
 
 class _ExportReader(NamedTuple):
-    """One export, and which of its messages are read."""
-
     view: FolderView
     window: TimeWindow
     sources: frozenset[Source] | None
