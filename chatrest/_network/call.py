@@ -85,6 +85,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
 class ActiveCall(Generic[R]):
     """One call, from its first attempt to its result or error."""
 
+    began: float
     reply: Reply | None = None
 
     def __init__(
@@ -94,12 +95,11 @@ class ActiveCall(Generic[R]):
         """`start` is the first telemetry of the call; None without listeners."""
         self._call, self._request, self._pool = call, request, pool
         self._options, self._context, self._first_telemetry = options, context, start
-        self.began: float = context.timing.now()
+        if start is not None:  # a listener may end the call before `result`
+            self.began = context.timing.now()
         self._gate = pool.gates[options.destination.app_id, call.endpoint.rate_class]
-        self.progress = CallProgress(
-            operation=call.endpoint.name, replay=call.endpoint.replay, deadline=options.deadline,
-            attempts=_NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT,
-        )  # fmt: skip
+        attempts = _NO_ATTEMPTS if options.priority == "interactive" else _NO_ATTEMPTS_PATIENT
+        self.progress = CallProgress(call.endpoint.name, call.endpoint.replay, options.deadline, attempts)
 
     async def result(self) -> R:
         """Return the endpoint's decoded reply; raise the last error, with a log of all attempts.

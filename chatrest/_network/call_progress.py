@@ -33,7 +33,7 @@ _PASSED_TEXTS: Final[dict[DeadlineReason, str]] = {
 """The error of a deadline that has passed, by what the call was waiting for."""
 
 
-class CallProgress(Struct, kw_only=True):
+class CallProgress(Struct):
     """The attempts of a call so far. Durations are in seconds, of all attempts together."""
 
     operation: str
