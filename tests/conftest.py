@@ -21,9 +21,9 @@ from chatrest._core.pace import pacer
 from tests.support.buckets import Buckets
 
 # The suite runs the same examples every time, so that it fails for a change and not by chance, and half of
-# the usual number, so that it stays below three minutes; a test that needs more says so. No deadline, as
-# machines are shared. `.ci/run` runs the tests of the walk with the profile `nightly`, too: always the same.
-# `pytest --hypothesis-profile=explore` looks for new examples.
+# the usual number; a test that needs more says so. No deadline, as machines are shared. `.ci/run` runs the
+# tests of the walk with the profile `nightly`, too: always the same. `pytest --hypothesis-profile=explore`
+# looks for new examples.
 settings.register_profile("suite", max_examples=50, deadline=None, derandomize=True, database=None)
 settings.register_profile("nightly", settings.get_profile("suite"), max_examples=1_000)
 settings.register_profile("explore", max_examples=400, deadline=None, print_blob=True)
